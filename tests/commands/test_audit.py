@@ -76,11 +76,13 @@ def test_what_differs_in_the_prompt_is_said_and_changes_neither_verdict_nor_exit
     row = json.loads(inspector("audit", file, "--json").stdout)
     assert row["verdict"]["level"] == "clean"
     assert "prompt" not in row["verdict"]["sentence"]
-    assert [(one["code"], one["message"]) for one in row["prompt"]["differences"]] == [("harmony_as_text", 3)]
+    assert [(difference["code"], difference["message"]) for difference in row["prompt"]["differences"]] == [
+        ("harmony_as_text", 3)
+    ]
     assert row["prompt"]["sentence"] == row["prompt"]["differences"][0]["explanation"]
 
 
 def test_several_captures_end_with_how_many_have_which_verdict(files: dict[str, Path]) -> None:
-    told = inspector("audit", files["good"], files["leak"], files["leak"]).stdout.decode()
-    assert told.splitlines()[-1] == "3 captures: 1 clean, 2 error"
+    output = inspector("audit", files["good"], files["leak"], files["leak"]).stdout.decode()
+    assert output.splitlines()[-1] == "3 captures: 1 clean, 2 error"
     assert b"captures:" not in inspector("audit", files["good"]).stdout

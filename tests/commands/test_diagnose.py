@@ -41,11 +41,11 @@ def test_a_log_is_read_from_a_packed_file(capsys: pytest.CaptureFixture[str]) ->
     assert row["failures"][0]["issues"][0] == "stale-generation-config"
 
 
-def test_a_picture_is_refused_and_not_called_free_of_failures(capsys: pytest.CaptureFixture[str]) -> None:
+def test_picture_is_an_error_not_a_clean_result(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diagnose", str(ROOT / "docs/screenshots/replay.png")]) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert "this is a PNG image; use an error message" in said.err
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "this is a PNG image; use an error message" in printed.err
 
 
 def test_a_capture_is_audited_first(capsys: pytest.CaptureFixture[str]) -> None:
@@ -72,7 +72,7 @@ def test_text_that_begins_like_json_is_text(
     assert answered(capsys)[0] == "return-after-end"
 
 
-def test_nothing_wrong_is_exit_code_0(
+def test_text_without_failures_is_exit_code_0(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     typed(monkeypatch, b"All is well.\n")
@@ -142,8 +142,8 @@ def test_control_characters_of_a_log_do_not_reach_the_terminal(
 ) -> None:
     typed(monkeypatch, b"ValueError: \x1b]0;owned\x07 \xe2\x80\xae txt\n")
     main(["diagnose", "--around"])
-    shown = capsys.readouterr().out
-    assert not set(shown) & {"\x1b", "\x07", "\u202e"}
+    output = capsys.readouterr().out
+    assert not set(output) & {"\x1b", "\x07", "\u202e"}
 
 
 @pytest.mark.parametrize("what", ["missing", "folder", "damaged", "damaged zstd"])
@@ -160,9 +160,9 @@ def test_a_file_that_cannot_be_read_is_exit_code_2(
         packed[50_000] ^= 255
         path.write_bytes(packed)
     assert main(["diagnose", str(path)]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("inspector: ")
-    assert "x.log" in said
+    output = capsys.readouterr().err
+    assert output.startswith("inspector: ")
+    assert "x.log" in output
 
 
 def test_closest_issues_are_printed_with_what_settles_them_and_change_no_exit_code(

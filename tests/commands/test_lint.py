@@ -16,12 +16,12 @@ MIXED = GOOD.replace("<|return|>", "<|end|>")
 
 @pytest.fixture
 def files(tmp_path: Path) -> dict[str, str]:
-    found = {}
+    paths = {}
     for name, texts in {"good": [GOOD], "bad": [GOOD, BAD, BAD, BAD], "mixed": [GOOD, MIXED]}.items():
         path = tmp_path / f"{name}.jsonl"
         path.write_text("".join(f"{json.dumps({'text': text})}\n" for text in texts), "utf-8")
-        found[name] = str(path)
-    return found
+        paths[name] = str(path)
+    return paths
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_sarif_names_the_line(files: dict[str, str], tmp_path: Path) -> None:
     out = tmp_path / "out.sarif"
     assert main(["lint", files["bad"], "--sarif", str(out)]) == 1
     run: dict[str, Any] = json.loads(out.read_text("utf-8"))["runs"][0]
-    lines = [one["locations"][0]["physicalLocation"]["region"]["startLine"] for one in run["results"]]
+    lines = [result["locations"][0]["physicalLocation"]["region"]["startLine"] for result in run["results"]]
     assert lines == [2, 3, 4]
     assert run["tool"]["driver"]["rules"][0]["id"] == "double_terminator"
 
@@ -107,7 +107,7 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     assert capsys.readouterr().out.startswith("standard input\n")
 
 
-def test_a_number_that_is_none_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_number_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["lint", "x", "--max-findings", "-1"])
     assert "invalid number" in capsys.readouterr().err

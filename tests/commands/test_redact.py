@@ -50,17 +50,17 @@ def test_several_files_go_to_a_folder_and_share_their_stand_ins(
 def test_record_and_probe_store_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lost = [SAID[0], SAID[1].replace(b'"Think"', b'"Thi"'), *SAID[2:], DONE]
     with raw_server(answering(lost)) as server:
-        asked = ["--base-url", server.v1, "--model", "m", "--prompt", LONG, "--redact-text"]
-        assert main(["record", *asked, "--out", str(tmp_path / "one.jsonl")]) == 0
-        probed = [*asked, "--requests", "2", "--out", str(tmp_path / "probe"), "--quiet"]
+        options = ["--base-url", server.v1, "--model", "m", "--prompt", LONG, "--redact-text"]
+        assert main(["record", *options, "--out", str(tmp_path / "one.jsonl")]) == 0
+        probed = [*options, "--requests", "2", "--out", str(tmp_path / "probe"), "--quiet"]
         assert main(["probe", *probed]) == 1
     capsys.readouterr()
     [capture] = load(tmp_path / "one.jsonl")
     kept = sorted((tmp_path / "probe" / "captures").iterdir())
     assert len(kept) == 2
-    for one in (capture, load(kept[0])[0]):
-        assert inspect(one).verdict.level == "error"
-        assert len(one.header.request["messages"][0]["content"].encode()) == len(LONG)
+    for kept_capture in (capture, load(kept[0])[0]):
+        assert inspect(kept_capture).verdict.level == "error"
+        assert len(kept_capture.header.request["messages"][0]["content"].encode()) == len(LONG)
     rows = [json.loads(line) for line in (tmp_path / "probe" / "rows.jsonl").read_text().splitlines()]
     assert {row["prompt"] for row in rows} == {"prompt 1"}
     text = contents(tmp_path)

@@ -28,7 +28,7 @@ def test_exit_codes_are_those_of_audit(
     assert capsys.readouterr().out.startswith(file)
 
 
-def test_standard_input_without_turns_is_refused_in_one_sentence(
+def test_standard_input_without_turns_is_an_error(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(b'{"text": "no IDs"}\n'))))
@@ -47,7 +47,7 @@ def test_the_summary_comes_first_and_the_list_is_limited(capsys: pytest.CaptureF
     assert lines[5] == "  2 more turns not listed; see --max-findings"
 
 
-def test_tokens_are_told_apart_where_the_text_is_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_split_tokens_where_the_texts_are_equal(capsys: pytest.CaptureFixture[str]) -> None:
     main(["rollout", LOOPS])
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  encoded-again ")]
     assert "Nee|d| the| wea|ther|." in line

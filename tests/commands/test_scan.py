@@ -71,20 +71,20 @@ def test_json_has_the_summary_the_groups_and_the_rows(out: Path, capsys: pytest.
             "--descending",
         ]
     )
-    told = json.loads(capsys.readouterr().out)
-    assert told["captures"] == sum(told["verdicts"].values()) == 17
-    assert told["sentence"].startswith("12 of 17 captures have errors (71%)")
-    assert told["grouped_by"] == "kind"
-    kinds = {one["value"]: one["captures"] for one in told["kinds"]}
-    assert kinds == {one["value"]: one["captures"] for one in told["groups"] if one["value"]}
-    tokens = [row["tokens"] for row in told["rows"]]
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["captures"] == sum(printed["verdicts"].values()) == 17
+    assert printed["sentence"].startswith("12 of 17 captures have errors (71%)")
+    assert printed["grouped_by"] == "kind"
+    kinds = {row["value"]: row["captures"] for row in printed["kinds"]}
+    assert kinds == {row["value"]: row["captures"] for row in printed["groups"] if row["value"]}
+    tokens = [row["tokens"] for row in printed["rows"]]
     assert tokens == sorted(tokens, reverse=True)
-    for row in told["rows"]:
+    for row in printed["rows"]:
         assert len(row["finding_rows"]) == row["findings"]
     main(["scan", "--out", str(out), "--json"])
     again = json.loads(capsys.readouterr().out)
     assert again["scan"] == {"files": 0, "unchanged": 17, "removed": 0, "seconds": 0.0, "ignored": {}}
-    assert again["sentence"] == told["sentence"]
+    assert again["sentence"] == printed["sentence"]
 
 
 def test_csv_is_safe_for_spreadsheets(out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,7 +103,7 @@ def test_csv_is_safe_for_spreadsheets(out: Path, tmp_path: Path, capsys: pytest.
 def test_what_is_wrong_is_one_sentence(
     out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for words, told in (
+    for words, sentence in (
         (["library", str(out), "--json", "--csv", "-"], "only one of --json and --csv - can go to standard"),
         (
             ["library", str(out), "--filter", "token = 5 AND knd = 1"],
@@ -114,7 +114,7 @@ def test_what_is_wrong_is_one_sentence(
     ):
         assert main(words) == 2
         error = capsys.readouterr().err
-        assert told in error
+        assert sentence in error
         assert error.count("\n") == 1
     for missing in ("duckdb", "pyarrow.parquet"):
         with monkeypatch.context() as context:

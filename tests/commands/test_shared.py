@@ -12,7 +12,7 @@ from tests.support.streams import chat
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "sentence"),
     [
         ("doctor --base-url http://[::1", "invalid server address"),
         ("doctor --base-url http://user:pass@[::1", "an address with a password in it"),
@@ -31,21 +31,21 @@ from tests.support.streams import chat
         ),
     ],
 )
-def test_a_mistake_is_told_in_one_line_that_says_what_to_do(words: str, told: str) -> None:
+def test_user_errors_are_one_line_with_a_fix(words: str, sentence: str) -> None:
     done = inspector(*words.split())
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
-    assert told in done.stderr.decode()
+    assert sentence in done.stderr.decode()
     assert b"pass" not in done.stderr.replace(b"password", b"")
 
 
 @pytest.mark.parametrize("words", ["play --port 65536", "tap --upstream h --captures c --port x"])
-def test_a_port_that_is_none_is_told(words: str) -> None:
+def test_invalid_port_is_an_error(words: str) -> None:
     done = inspector(*words.split())
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].endswith(b"(expected 0 to 65535)")
 
 
-def test_a_time_that_is_none_is_told() -> None:
+def test_invalid_timeout_is_an_error() -> None:
     for seconds in ("0", "-5", "nan", "inf", "soon"):
         done = inspector("doctor", "--base-url", "h", f"--timeout={seconds}")
         assert done.returncode == 2
@@ -60,7 +60,7 @@ def test_a_terminal_gets_no_control_characters_from_a_model(tmp_path: Path) -> N
         assert not set(printed) & {"\x1b", "\u202e", "\x07"}
 
 
-def test_a_reader_that_stops_early_is_no_error(files: dict[str, Path]) -> None:
+def test_closed_pipe_is_no_error(files: dict[str, Path]) -> None:
     command = f"{sys.executable} -m inspector tokens {files['good']} | head -1"
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", command], capture_output=True, cwd=ROOT, timeout=60, check=False

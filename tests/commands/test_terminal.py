@@ -31,12 +31,12 @@ def attacked(value: Any, *, whole: bool, key: str = "") -> Any:
     if isinstance(value, dict):
         return {
             (name + ATTACK if key in {"properties", "arguments"} else name): attacked(
-                one, whole=whole, key=name
+                member, whole=whole, key=name
             )
-            for name, one in value.items()
+            for name, member in value.items()
         }
     if isinstance(value, list):
-        return [attacked(one, whole=whole, key=key) for one in value]
+        return [attacked(member, whole=whole, key=key) for member in value]
     if isinstance(value, str) and (whole or key not in STRUCTURE):
         return value + ATTACK
     return value
@@ -81,8 +81,8 @@ def printed(capsys: pytest.CaptureFixture[str], *words: str | Path) -> str:
 
 def harmless(capsys: pytest.CaptureFixture[str], *words: str | Path) -> str:
     text = printed(capsys, *words)
-    found = FORBIDDEN.search(text)
-    assert found is None, (words, text[max(found.start() - 80, 0) : found.end() + 40])
+    forbidden = FORBIDDEN.search(text)
+    assert forbidden is None, (words, text[max(forbidden.start() - 80, 0) : forbidden.end() + 40])
     return text
 
 
@@ -90,13 +90,13 @@ def harmless(capsys: pytest.CaptureFixture[str], *words: str | Path) -> str:
 def hostile_files(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """The built-in captures under attack, in files whose names are attacks as well."""
     folder = tmp_path_factory.mktemp("attack")
-    found = []
+    problems = []
     for source in FILES:
         lines = source.read_text("utf-8").splitlines()
         file = folder / f"{source.stem[:40]}\x1b[2J\x07\u202e.jsonl"
         file.write_text("\n".join(attacked_line(line, whole=request.param) for line in lines) + "\n")
-        found.append(file)
-    return found
+        problems.append(file)
+    return problems
 
 
 def test_every_command_over_captures_whose_every_string_is_an_attack(
@@ -170,25 +170,23 @@ def test_every_command_over_captures_whose_every_string_is_an_attack(
     ],
     ids=" ".join,
 )
-def test_names_and_options_are_told_escaped(
-    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_names_and_options_are_escaped(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     attack = "\x1b]0;owned\x07\u202e\x9b\n\r"
     text = harmless(capsys, *(word.format(attack) for word in words))
     assert "\nowned" not in text
 
 
-def test_log_lines_and_text_are_told_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    said = f'ERROR: unexpected tokens remaining in message header: ["{ATTACK}"]\nValueError: {ATTACK}\n'
+def test_log_lines_and_text_are_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = f'ERROR: unexpected tokens remaining in message header: ["{ATTACK}"]\nValueError: {ATTACK}\n'
     file = tmp_path / "log.txt"
     file.write_bytes(
-        (f"INFO vLLM API server version 0.13.0{ATTACK}\n" + said * 3).encode("utf-8", "surrogatepass")
+        (f"INFO vLLM API server version 0.13.0{ATTACK}\n" + log * 3).encode("utf-8", "surrogatepass")
     )
     for more in ((), ("--all",), ("--around",), ("--json",)):
         harmless(capsys, "diagnose", file, *more)
 
 
-def test_data_sets_are_told_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_data_sets_are_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (
         f"<|start|>user<|message|>Hi<|end|>{ATTACK}<|start|>assistant<|channel|>{ATTACK}<|message|>{ATTACK}"
     )
@@ -206,7 +204,7 @@ def test_data_sets_are_told_escaped(tmp_path: Path, capsys: pytest.CaptureFixtur
         )
 
 
-def test_rollouts_are_told_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rollouts_are_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     head, tail = f"<|start|>user<|message|>{ATTACK}<|end|><|start|>assistant", "<|channel|>final<|message|>"
     rows = [
         {
@@ -229,8 +227,8 @@ def test_rollouts_are_told_escaped(tmp_path: Path, capsys: pytest.CaptureFixture
 @pytest.fixture
 def hostile_server() -> Iterator[str]:
     """A server whose every answer is an attack, also in its version and its list of models."""
-    said = FILES[0].read_text("utf-8").splitlines()
-    events = [json.loads(attacked_line(line, whole=False)).get("data") for line in said[1:-1]]
+    lines = FILES[0].read_text("utf-8").splitlines()
+    events = [json.loads(attacked_line(line, whole=False)).get("data") for line in lines[1:-1]]
 
     async def models(_: Request) -> Response:
         card = {"id": "m" + ATTACK, "owned_by": "vllm" + ATTACK, "root": ATTACK}
@@ -244,8 +242,8 @@ def hostile_server() -> Iterator[str]:
         return Response(body, media_type="text/event-stream")
 
     async def other(_: Request) -> Response:
-        said = json.dumps({"error": {"message": f"no{ATTACK}", "type": ATTACK}})
-        return Response(said, 400, media_type="application/json")
+        error = json.dumps({"error": {"message": f"no{ATTACK}", "type": ATTACK}})
+        return Response(error, 400, media_type="application/json")
 
     methods = ["GET", "POST"]
     routes = [

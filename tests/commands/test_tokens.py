@@ -14,21 +14,21 @@ def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
     assert b"Traceback" not in done.stderr
 
 
-def test_tokens_prints_a_row_a_token(files: dict[str, Path]) -> None:
+def test_tokens_prints_one_row_per_token(files: dict[str, Path]) -> None:
     rows = json.loads(inspector("tokens", files["good"], "--json").stdout)
     assert len(rows) == 14
     assert {"index", "id", "text", "state", "message", "channel", "event", "arrival_s"} <= set(rows[0])
-    shown = inspector("tokens", files["good"]).stdout.decode()
-    assert len(shown.splitlines()) == 15
+    output = inspector("tokens", files["good"]).stdout.decode()
+    assert len(output.splitlines()) == 15
 
 
 def test_the_prompt_is_printed_with_what_differs(files: dict[str, Path]) -> None:
-    shown = inspector("tokens", RAW, "--prompt").stdout.decode().splitlines()
-    assert shown[0].startswith(
+    output = inspector("tokens", RAW, "--prompt").stdout.decode().splitlines()
+    assert output[0].startswith(
         "209 tokens, 6 messages. Message 2 of the request, an earlier response, contains"
     )
-    assert len(shown) == 2 + 209
-    assert shown[-1].split()[-2:] == ["header", "assistant"]
+    assert len(output) == 2 + 209
+    assert output[-1].split()[-2:] == ["header", "assistant"]
     rows = json.loads(inspector("tokens", RAW, "--prompt", "--json").stdout)
     assert [row["message"] for row in rows[-2:]] == [5, 5]
     done = inspector("tokens", files["good"], "--prompt")

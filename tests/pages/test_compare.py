@@ -28,23 +28,23 @@ def page(**query: str) -> AppTest:
 
 
 def rows(app: AppTest) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(drawn(app, "fields").json)[0]["rows"]
-    return found
+    rows: list[dict[str, Any]] = json.loads(drawn(app, "fields").json)[0]["rows"]
+    return rows
 
 
 def sides(app: AppTest) -> list[str]:
     """The captures that stand in the pickers and in the address, which agree."""
-    found = [app.selectbox(key=f"compare_{side}").value for side in ("left", "right")]
-    told = [app.query_params[side] for side in ("left", "right")]
-    assert [one[0] if isinstance(one, list) else one for one in told] == found
-    return found
+    selected = [app.selectbox(key=f"compare_{side}").value for side in ("left", "right")]
+    linked = [app.query_params[side] for side in ("left", "right")]
+    assert [name[0] if isinstance(name, list) else name for name in linked] == selected
+    return selected
 
 
 def test_the_page_opens_on_one_script_and_two_versions() -> None:
     app = page()
-    told = banner(app)
-    assert told["sentence"].startswith("The tokens are the same; 0.13.0 lost 2 tokens of the reasoning")
-    assert told["level"] == "error"
+    verdict = banner(app)
+    assert verdict["sentence"].startswith("The tokens are the same; 0.13.0 lost 2 tokens of the reasoning")
+    assert verdict["level"] == "error"
     head, _, payload = drawn(app, "strip").bytes.partition(b"\n")
     assert json.loads(head)["token"] == 4
     assert [lane["label"] for lane in unpacked(payload)["ribbons"]] == [
@@ -58,11 +58,11 @@ def test_the_page_opens_on_one_script_and_two_versions() -> None:
 def test_the_chosen_token_shows_the_event_that_brought_it_on_each_side() -> None:
     (raw,) = json.loads(drawn(page(), "raw").json)
     assert raw["cell"] == 4
-    assert [(one["side"], one["event"], one["more"]) for one in raw["events"]] == [
+    assert [(event["side"], event["event"], event["more"]) for event in raw["events"]] == [
         ("left", 3, 0),
         ("right", 3, 0),
     ]
-    assert [json.loads(one["text"])["choices"][0]["token_ids"] for one in raw["events"]] == [
+    assert [json.loads(event["text"])["choices"][0]["token_ids"] for event in raw["events"]] == [
         [11122, 13, 200007]
     ] * 2
 
@@ -70,7 +70,11 @@ def test_the_chosen_token_shows_the_event_that_brought_it_on_each_side() -> None
 def test_a_link_opens_its_pair_and_final_texts_make_two_strips() -> None:
     app = page(left="responses-dropped-tokens-vllm-0.13.0", right="responses-whole-vllm-0.14.1")
     assert "only 0.13.0 lost 21 characters of the reasoning" in banner(app)["sentence"]
-    strips = [one for one in app.get("bidi_component") if one.proto.component_name == "inspector_strip"]
+    strips = [
+        component
+        for component in app.get("bidi_component")
+        if component.proto.component_name == "inspector_strip"
+    ]
     assert len(strips) == 2
     assert [text.value for text in app.caption] == ["left: vLLM 0.13.0", "right: vLLM 0.14.1"]
 
@@ -79,7 +83,11 @@ def test_a_link_opens_its_pair_and_final_texts_make_two_strips() -> None:
 def test_a_link_to_a_capture_that_is_gone_compares_nothing_else_in_its_place(side: str) -> None:
     app = page(**{side: "<script>"})
     assert "not found" in app.warning[0].value
-    assert not [one for one in app.get("bidi_component") if one.proto.component_name == "inspector_banner"]
+    assert not [
+        component
+        for component in app.get("bidi_component")
+        if component.proto.component_name == "inspector_banner"
+    ]
     assert "<script>" in app.query_params[side], "a reload says it again"
     app.selectbox(key=f"compare_{side}").set_value("chat-whole-vllm-0.14.1").run()
     assert not app.warning
@@ -136,7 +144,7 @@ def test_swap_exchanges_the_sides() -> None:
 
 
 def test_every_pair_with_the_first_capture_is_drawn() -> None:
-    names = [one.name for one in dashboard.builtin()]
+    names = [row.name for row in dashboard.builtin()]
     app = page(left=names[0], right=names[0])
     assert banner(app)["level"] == "warning"
     for name in names[1:]:
@@ -158,7 +166,7 @@ def test_both_sides_are_drawn_on_one_axis_of_time() -> None:
     assert totals.y[-1] == sum(sizes.y) == count
     assert set(waits.y[1:]) == {500.0}
     assert set(figure.data[4].y[1:]) == {250.0}
-    assert [one.name for one in figure.data] == ["a"] * 3 + ["b"] * 3
+    assert [trace.name for trace in figure.data] == ["a"] * 3 + ["b"] * 3
     [ids] = inspector.loads(b"[200005, 35644]", "ids.json")
     assert both_over_time([("ids alone", inspector.inspect(ids).reading)], "dark") is None
 
@@ -192,9 +200,13 @@ def test_prompts_are_compared_by_their_first_token_that_differs() -> None:
     assert not app.exception
     assert app.expander[0].label.startswith("Prompts: ")
     assert app.expander[0].label.endswith(" tokens, different from token 35 on")
-    assert [one for one in app.text if "in message 0 (system)" in one.value]
-    told = [one.proto for one in app.get("bidi_component") if one.proto.component_name == "inspector_prompt"]
-    assert [json.loads(one.json)["blocks"][0]["notes"] for one in told] == [
+    assert [element for element in app.text if "in message 0 (system)" in element.value]
+    prompts = [
+        component.proto
+        for component in app.get("bidi_component")
+        if component.proto.component_name == "inspector_prompt"
+    ]
+    assert [json.loads(prompt.json)["blocks"][0]["notes"] for prompt in prompts] == [
         ["Token 35 is the first that differs."]
     ] * 2
 

@@ -67,19 +67,19 @@ def test_a_failing_line_is_shown_as_it_is_and_not_as_markup() -> None:
     app = page()
     app.text_area[0].input(hostile).run()
     assert not app.exception
-    for one in (*app.markdown, *app.caption):
-        assert not re.search(r"(?<!\\)(?:\]\(javascript|\*\*bold|<img|\$x)", one.value)
+    for element in (*app.markdown, *app.caption):
+        assert not re.search(r"(?<!\\)(?:\]\(javascript|\*\*bold|<img|\$x)", element.value)
 
 
 def test_a_capture_in_the_address_bar_is_diagnosed() -> None:
     app = page(capture="chat-tool-call-leak-vllm-0.14.1")
     assert titles(app)[0] == "1. Text of an engine step that spans two messages is filed under one channel"
     assert "known issue: chat-stream-multi-channel-chunk" in [
-        one.value.replace("\\", "") for one in app.caption
+        element.value.replace("\\", "") for element in app.caption
     ]
 
 
-def test_a_failure_that_nobody_knows_shows_the_closest_entries_as_no_match() -> None:
+def test_unknown_failure_shows_the_closest_issues_as_no_match() -> None:
     app = page()
     app.text_area[0].input("RuntimeError: the moon is in the seventh house").run()
     assert not app.exception
@@ -88,7 +88,7 @@ def test_a_failure_that_nobody_knows_shows_the_closest_entries_as_no_match() -> 
     assert len(app.code) == 3
 
 
-def test_the_server_lets_through_what_the_page_offers_to_read() -> None:
+def test_upload_limit_of_the_server_allows_a_log() -> None:
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))
     assert config["server"]["maxUploadSize"] >= source.LOG_LIMIT_MB
 
@@ -103,7 +103,7 @@ def test_a_log_is_read_plain_and_packed(pack: Callable[[bytes], bytes]) -> None:
     table = app.dataframe[0].value
     assert list(table.columns) == ["times", "share", "message", "known issue"]
     assert table["times"][0] == 4
-    assert "\x1b" not in "".join(one.value for one in app.code)
+    assert "\x1b" not in "".join(element.value for element in app.code)
     assert "harmony_parser.process(token_id)" in app.code[0].value
 
 
@@ -114,64 +114,64 @@ def test_a_log_that_was_opened_on_replay_is_read_without_another_upload() -> Non
     app.run()
     assert not app.exception
     assert titles(app)
-    assert any(one.value.replace("\\", "").startswith("Showing vllm.log") for one in app.caption)
+    assert any(element.value.replace("\\", "").startswith("Showing vllm.log") for element in app.caption)
 
 
-def test_a_damaged_log_is_told_in_one_sentence() -> None:
+def test_damaged_log_is_one_error() -> None:
     app = page()
     app.segmented_control[0].set_value("Log").run()
     app.file_uploader[0].set_value(("my_vllm.log.gz", gzip.compress(LOG)[:-20], "text/plain")).run()
     assert not app.exception
-    [said] = app.error
-    assert said.value.replace("\\", "").startswith("my_vllm.log.gz: the gzip file is damaged")
+    [error] = app.error
+    assert error.value.replace("\\", "").startswith("my_vllm.log.gz: the gzip file is damaged")
 
 
 def test_the_facts_of_a_log_name_version_lines_and_requests() -> None:
-    found = inspector.diagnose_text(LOG.decode().splitlines())
-    told = [" ".join(fact).strip() for fact in answers.facts(found)]
-    assert told[:2] == ["vLLM 0.13.0 by start-up line", "896 lines"]
-    assert "22 /v1/responses" in told
+    diagnosis = inspector.diagnose_text(LOG.decode().splitlines())
+    chips = [" ".join(fact).strip() for fact in answers.facts(diagnosis)]
+    assert chips[:2] == ["vLLM 0.13.0 by start-up line", "896 lines"]
+    assert "22 /v1/responses" in chips
 
 
-def test_the_level_says_whether_anything_is_known() -> None:
-    known = inspector.diagnose_text("Unknown role: final")
+def test_level_of_known_unknown_and_empty_texts() -> None:
+    diagnosis = inspector.diagnose_text("Unknown role: final")
     unknown = inspector.diagnose_text("ValueError: nobody knows")
     nothing = inspector.diagnose_text("all is well")
-    assert [answers.level(one) for one in (known, unknown, nothing)] == [
+    assert [answers.level(diagnosis) for diagnosis in (diagnosis, unknown, nothing)] == [
         Level.ERROR,
         Level.UNKNOWN,
         Level.UNKNOWN,
     ]
-    assert answers.why(known) == known.answers[0].issue.steps[0].text
+    assert answers.why(diagnosis) == diagnosis.answers[0].issue.steps[0].text
     assert answers.why(unknown).startswith("Nothing in this text is from vLLM")
     assert answers.why(nothing).startswith("Paste the error line")
 
 
 @pytest.mark.parametrize(
-    ("text", "level", "shown"),
+    ("text", "level", "advice"),
     [
         ("content is null", Level.UNKNOWN, "To settle it"),
         ("ollama run gpt-oss:20b fails with tools", Level.WARNING, "What to do"),
         ("(EngineCore pid=1) ERROR EngineCore failed to start.", Level.WARNING, "What to do"),
     ],
 )
-def test_texts_without_an_entry_say_what_to_do(text: str, level: Level, shown: str) -> None:
+def test_texts_without_an_entry_say_what_to_do(text: str, level: Level, advice: str) -> None:
     assert answers.level(inspector.diagnose_text(text)) is level
     app = page()
     app.text_area[0].input(text).run()
     assert not app.exception
-    assert any(shown in one.value for one in app.markdown)
+    assert any(advice in element.value for element in app.markdown)
 
 
 def test_the_page_shows_the_confidence_of_the_match() -> None:
     app = page()
     app.text_area[0].input("Unexpected token 12606 while expecting start token 200006").run()
-    assert any("match: medium" in one.value for one in app.markdown)
+    assert any("match: medium" in element.value for element in app.markdown)
 
 
 def test_the_download_is_what_the_command_prints() -> None:
-    found = inspector.diagnose_text("Unknown role: final")
-    row = dashboard.diagnosis_row("dashboard", found)
+    diagnosis = inspector.diagnose_text("Unknown role: final")
+    row = dashboard.diagnosis_row("dashboard", diagnosis)
     assert json.loads(json.dumps(row))["answers"][0]["id"] == "unknown-role-other"
 
 
@@ -193,12 +193,12 @@ def test_several_pasted_captures_get_one_sentence() -> None:
     assert "split the file" in app.error[0].value
 
 
-def test_a_capture_without_evidence_is_not_green() -> None:
+def test_level_of_a_capture_without_evidence_is_unknown() -> None:
     message = {"role": "assistant", "content": "Hello."}
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
     dump = json.dumps({"id": "x", "object": "chat.completion", "choices": [choice]})
-    found, _ = dashboard.of_content(dump.encode(), "dump")
-    assert answers.level(found) is Level.UNKNOWN
+    diagnosis, _ = dashboard.of_content(dump.encode(), "dump")
+    assert answers.level(diagnosis) is Level.UNKNOWN
 
 
 def test_the_text_is_still_there_when_the_page_is_opened_again() -> None:

@@ -32,9 +32,9 @@ def archive(captures: Path, tmp_path: Path) -> Path:
     return tmp_path / "all.zip"
 
 
-def shown(**asked: str) -> AppTest:
+def page(**query: str) -> AppTest:
     app = AppTest.from_file(ROOT / "pages" / "library.py", default_timeout=60)
-    for name, value in asked.items():
+    for name, value in query.items():
         app.query_params[name] = value
     app.run()
     assert not app.exception
@@ -42,21 +42,21 @@ def shown(**asked: str) -> AppTest:
 
 
 def heading(app: AppTest) -> str:
-    [found] = [one.value for one in app.markdown if one.value.startswith("# ")]
-    return found.replace("\\", "")
+    [headline] = [element.value for element in app.markdown if element.value.startswith("# ")]
+    return headline.replace("\\", "")
 
 
 def test_without_a_scan_the_page_says_what_to_do() -> None:
-    [told] = shown().info
-    assert "python -m inspector scan PLACE..." in told.value
-    assert "HARMONY_INSPECTOR_SCANS" in told.value
-    assert 'pip install "harmony-inspector[scan]"' in told.value
+    [info] = page().info
+    assert "python -m inspector scan PLACE..." in info.value
+    assert "HARMONY_INSPECTOR_SCANS" in info.value
+    assert 'pip install "harmony-inspector[scan]"' in info.value
 
 
-def test_the_first_thing_is_what_the_archive_shows(archive: Path) -> None:
-    app = shown()
+def test_page_begins_with_the_summary_of_the_scan(archive: Path) -> None:
+    app = page()
     assert heading(app) == "# 12 of 17 captures have errors (71%); most are from version 0.13.0 (7 of 8)."
-    groups, kinds, causes, rows = (one.value for one in app.dataframe)
+    groups, kinds, causes, rows = (element.value for element in app.dataframe)
     assert list(groups["version"]) == ["0.13.0", "0.14.1", "0.32.0"]
     assert list(groups["error"]) == [7, 2, 3]
     assert "dropped" in set(kinds["kind"])
@@ -68,7 +68,7 @@ def test_the_first_thing_is_what_the_archive_shows(archive: Path) -> None:
 
 
 def test_the_address_has_filter_group_and_order(archive: Path) -> None:
-    app = shown(filter="kind = 'dropped'", group="kind", sort="tokens", order="descending")
+    app = page(filter="kind = 'dropped'", group="kind", sort="tokens", order="descending")
     assert heading(app).startswith("# 7 of 7 captures have errors (100%)")
     assert app.dataframe[0].value["kind"].iloc[0] == "dropped"
     tokens = [value for value in app.dataframe[3].value["tokens"] if value > 0]
@@ -79,33 +79,33 @@ def test_the_address_has_filter_group_and_order(archive: Path) -> None:
     assert "kind" in app.query_params["group"]
 
 
-def test_a_wrong_filter_is_said_with_what_was_meant(archive: Path) -> None:
-    [told] = shown(filter="kind = 'droped'").error
-    assert told.value.replace("\\", "") == (
+def test_invalid_filter_suggests_a_column_value(archive: Path) -> None:
+    [error] = page(filter="kind = 'droped'").error
+    assert error.value.replace("\\", "") == (
         "The filter does not work: kind is never 'droped'; did you mean dropped?"
     )
-    assert shown(scan="../../etc", group="nothing", sort="x").dataframe
+    assert page(scan="../../etc", group="nothing", sort="x").dataframe
 
 
 def test_a_selected_group_becomes_part_of_the_filter(archive: Path) -> None:
-    for words, told in (
+    for words, sentence in (
         ("", "version = '0.14.1'"),
         ("tokens > 5", "tokens > 5 AND version = '0.14.1'"),
         ("tokens > 5 OR tokens IS NULL", "(tokens > 5 OR tokens IS NULL) AND version = '0.14.1'"),
         ("tokens > 5 or tokens == null", "(tokens > 5 or tokens == null) AND version = '0.14.1'"),
     ):
-        app = shown(**({"filter": words} if words else {}))
+        app = page(**({"filter": words} if words else {}))
         assert app.button(key="library_only").disabled
         key = "library_groups 0"
         app.session_state[key] = {"selection": {"rows": [1], "columns": [], "cells": []}}
         app.run()
         app.button(key="library_only").click().run()
-        assert app.text_input(key="library_filter").value == told
+        assert app.text_input(key="library_filter").value == sentence
         assert not app.error
 
 
-def test_a_selection_is_gone_with_the_rows_that_it_was_made_in(archive: Path) -> None:
-    app = shown()
+def test_selection_is_cleared_with_its_rows(archive: Path) -> None:
+    app = page()
     app.text_input(key="library_filter").set_value("tokens > 5").run()
     assert "library_groups 1" not in app.session_state  # nothing was selected: the browser keeps the table
     app.session_state["library_groups 0"] = {"selection": {"rows": [1], "columns": [], "cells": []}}
@@ -117,10 +117,10 @@ def test_a_selection_is_gone_with_the_rows_that_it_was_made_in(archive: Path) ->
 
 
 def test_an_empty_result_says_what_to_do(archive: Path) -> None:
-    app = shown(filter="tokens > 100_000")
+    app = page(filter="tokens > 100_000")
     assert heading(app) == "# No capture matches the filter."
     assert "The scan has 17 rows. Remove a condition of the filter, or clear it." in [
-        one.value for one in app.caption
+        element.value for element in app.caption
     ]
     app.button(key="library_clear").click().run()
     assert heading(app).startswith("# 12 of 17 captures have errors")
@@ -129,30 +129,30 @@ def test_an_empty_result_says_what_to_do(archive: Path) -> None:
 def test_an_empty_scan_says_what_to_do(captures: Path, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     scanned(captures / "scan", tmp_path / "in")
-    app = shown()
+    app = page()
     assert heading(app) == "# The scan found no captures."
-    assert any("python -m inspector scan PLACE..." in one.value for one in app.caption)
+    assert any("python -m inspector scan PLACE..." in element.value for element in app.caption)
 
 
-def test_tokens_that_are_not_known_are_no_number(archive: Path, captures: Path, tmp_path: Path) -> None:
+def test_unknown_token_count_is_empty(archive: Path, captures: Path, tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_text("{")
     scanned(captures / "scan", archive, tmp_path / "bad.json")
-    app = shown(filter="verdict = 'unread'")
+    app = page(filter="verdict = 'unread'")
     [table] = app.dataframe[-1:]
     assert table.value["tokens"].isna().all()
     assert table.proto.placeholder == "–"
 
 
 def test_a_capture_in_an_archive_opens_in_replay(archive: Path) -> None:
-    app = shown(filter="name LIKE '%tool-call-leak-vllm-0.14.1%' AND NOT contains(name, 'preamble')")
-    assert any("leaked 2 reasoning tokens" in one.value for one in app.markdown)
-    assert any("deep/chat" in one.value.replace("\\", "") for one in app.caption)
+    app = page(filter="name LIKE '%tool-call-leak-vllm-0.14.1%' AND NOT contains(name, 'preamble')")
+    assert any("leaked 2 reasoning tokens" in element.value for element in app.markdown)
+    assert any("deep/chat" in element.value.replace("\\", "") for element in app.caption)
     app.button(key="library_open").click().run()
     session = app.session_state["inspector"]
     assert session.capture == "chat-tool-call-leak-vllm-0.14.1.jsonl"
     assert session.opened[session.capture].level == "error"
     archive.write_bytes(b"PK\x03\x04")
-    app = shown()
+    app = page()
     app.button(key="library_open").click().run()
     assert "the zip archive is damaged" in app.error[0].value.replace("\\", "")
 
@@ -161,32 +161,32 @@ def test_a_file_that_could_not_be_read_is_a_row(captures: Path, tmp_path: Path) 
     id_lists(tmp_path / "in", 1)
     (tmp_path / "in" / "<b>bad.json").write_text("{")
     scanned(captures / "scan", tmp_path / "in")
-    app = shown()
+    app = page()
     assert heading(app) == "# None of 1 capture has errors. 1 file could not be read."
     assert app.button(key="library_open").disabled
-    assert "<b>" not in "".join(one.value for one in app.markdown)
+    assert "<b>" not in "".join(element.value for element in app.markdown)
 
 
-def test_a_missing_extra_is_said(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_extra_is_an_error(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "duckdb", None)
     monkeypatch.setattr(dashboard, "scan_stamp", lambda _: "another")
-    [told] = shown().error
-    assert 'pip install "harmony-inspector[scan]"' in told.value.replace("\\", "")
+    [error] = page().error
+    assert 'pip install "harmony-inspector[scan]"' in error.value.replace("\\", "")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_plot_has_a_bar_for_each_group_and_no_markup(theme: str) -> None:
     def group(value: str | None, **levels: int) -> dashboard.LibraryGroup:
-        told = {"clean": 0, "warning": 0, "error": 0, "unknown": 0, "unread": 0, **levels}
-        return dashboard.LibraryGroup(value=value, counts=Counts(captures=sum(levels.values()), **told))
+        counts = {"clean": 0, "warning": 0, "error": 0, "unknown": 0, "unread": 0, **levels}
+        return dashboard.LibraryGroup(value=value, counts=Counts(captures=sum(levels.values()), **counts))
 
-    some = [group("<b>x</b>", clean=2, error=1), group(None, warning=3)]
-    figure = plots.verdicts("model", some, theme)
+    groups = [group("<b>x</b>", clean=2, error=1), group(None, warning=3)]
+    figure = plots.verdicts("model", groups, theme)
     assert figure is not None
-    assert [one.name for one in figure.data] == ["error", "warning", "clean"]
+    assert [trace.name for trace in figure.data] == ["error", "warning", "clean"]
     assert list(figure.data[0].x) == ["bx/b", "unknown"]
     assert list(figure.data[0].y) == [1, 0]
-    assert plots.verdicts("model", some[:1], theme) is None
+    assert plots.verdicts("model", groups[:1], theme) is None
     path = "/models/a-very-long-path-of-a-checkpoint/step-{}/of-many"
     long = [
         group(value, clean=1) for value in (path.format(1), path.format(2), "x<y", "xy", "1+g1", "1g1", "")
@@ -200,21 +200,23 @@ def test_the_plot_has_a_bar_for_each_group_and_no_markup(theme: str) -> None:
     assert max(map(len, names)) < 40
 
 
-def test_more_groups_than_are_drawn_are_said(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "groups, in the order of the table" not in " ".join(one.value for one in shown().caption)
+def test_plot_says_how_many_groups_it_omits(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "groups, in the order of the table" not in " ".join(element.value for element in page().caption)
     monkeypatch.setattr(plots, "_VERTICAL", 2)
-    assert "The first 2 of 3 groups, in the order of the table." in [one.value for one in shown().caption]
+    assert "The first 2 of 3 groups, in the order of the table." in [
+        element.value for element in page().caption
+    ]
 
 
 def test_a_known_issue_says_what_to_do_and_narrows_the_filter(archive: Path) -> None:
-    app = shown()
-    [told] = [
-        one.value.replace("\\", "")
-        for one in app.markdown
-        if one.value.startswith("**Text of an engine step")
+    app = page()
+    [advice] = [
+        element.value.replace("\\", "")
+        for element in app.markdown
+        if element.value.startswith("**Text of an engine step")
     ]
-    assert "Upgrade to vLLM 0.24.0 or newer" in told
-    [button] = [one for one in app.button if one.key == "library_only_cause"]
+    assert "Upgrade to vLLM 0.24.0 or newer" in advice
+    [button] = [button for button in app.button if button.key == "library_only_cause"]
     assert button.label == "Only these 4 captures"
     button.click().run()
     assert app.text_input[0].value == "finding_cause = 'chat-stream-multi-channel-chunk'"
@@ -222,7 +224,11 @@ def test_a_known_issue_says_what_to_do_and_narrows_the_filter(archive: Path) -> 
 
 
 def test_the_selected_capture_names_its_known_issue_and_the_fix(archive: Path) -> None:
-    app = shown(filter="chat-tool-call-leak-vllm-0.14.1")
-    [told] = [one.value.replace("\\", "") for one in app.markdown if one.value.startswith("Known issue: ")]
-    assert "filed under one channel" in told
-    assert "Upgrade to vLLM 0.24.0" in told
+    app = page(filter="chat-tool-call-leak-vllm-0.14.1")
+    [advice] = [
+        element.value.replace("\\", "")
+        for element in app.markdown
+        if element.value.startswith("Known issue: ")
+    ]
+    assert "filed under one channel" in advice
+    assert "Upgrade to vLLM 0.24.0" in advice

@@ -77,20 +77,20 @@ def test_responses_that_were_not_streamed_are_called_so() -> None:
     app = page(interval="unstreamed")
     assert "well-formed responses completely" in app.markdown[0].value
     assert "malformed responses" in app.markdown[0].value
-    before, after = (one for one in app.selectbox if one.label in {"From", "To"})
+    before, after = (box for box in app.selectbox if box.label in {"From", "To"})
     before.set_value("0.23.0")
     after.set_value("0.24.0").run()
-    words = [text.value for text in app.text] + [one.label for one in app.expander]
-    words += [one.value for one in (*app.markdown, *app.caption, *app.header)]
-    assert any("silent losses became complete" in one for one in words)
-    assert not [one for one in words if "stream" in one]
+    words = [text.value for text in app.text] + [expander.label for expander in app.expander]
+    words += [element.value for element in (*app.markdown, *app.caption, *app.header)]
+    assert any("silent losses became complete" in word for word in words)
+    assert not [word for word in words if "stream" in word]
     raw = page(interval="unstreamed", endpoint="completions")
     assert raw.markdown[0].value.endswith(" responses completely.")
 
 
 def test_what_changed_between_two_releases_is_a_sentence_with_its_scripts() -> None:
     app = page(interval="3")
-    before, after = (one for one in app.selectbox if one.label in {"From", "To"})
+    before, after = (box for box in app.selectbox if box.label in {"From", "To"})
     before.set_value("0.31.0")
     after.set_value("0.32.0").run()
     assert not app.exception
@@ -98,11 +98,11 @@ def test_what_changed_between_two_releases_is_a_sentence_with_its_scripts() -> N
     assert sentence == (
         "0.31.0 to 0.32.0: 20 reported errors became silent losses; 8 reported errors became complete."
     )
-    assert any("20 reported errors" in one.label for one in app.expander)
+    assert any("20 reported errors" in expander.label for expander in app.expander)
     assert any("text_after_end" in text.value for text in app.text)
 
 
-def test_every_cell_of_plain_completions_is_whole() -> None:
+def test_every_cell_of_plain_completions_is_complete() -> None:
     app = page(endpoint="completions")
     assert "delivers all" in app.markdown[0].value
     assert set(app.dataframe[0].value.to_numpy().ravel()) == {"● complete"}
@@ -130,11 +130,11 @@ def test_headline_of_a_filtered_table_is_about_its_scripts() -> None:
 
 def test_a_class_of_script_is_chosen_and_kept_in_the_address_bar() -> None:
     app = page(**{"class": "headers"})
-    [picker] = [one for one in app.selectbox if one.label == "Class of script"]
+    [picker] = [box for box in app.selectbox if box.label == "Class of script"]
     assert picker.value == dashboard.ScriptClass.HEADERS
-    shown = set(app.dataframe[0].value.index)
-    assert "assistantary" in shown
-    assert not {"plain", "two_calls", "return_after_end"} & shown
+    scripts = set(app.dataframe[0].value.index)
+    assert "assistantary" in scripts
+    assert not {"plain", "two_calls", "return_after_end"} & scripts
     picker.set_value("calls").run()
     assert app.query_params["class"] == "calls"
     assert "two_calls" in app.dataframe[0].value.index
@@ -169,7 +169,7 @@ def details() -> None:
     matrix.details(run, inspector.Endpoint.CHAT, script, [])
 
 
-def test_behind_a_cell_stand_the_differences_and_the_capture(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_details_of_a_cell_have_differences_and_capture(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CELL", "0.14.1 tool_call")
     app = AppTest.from_function(details, default_timeout=60).run()
     assert not app.exception
@@ -193,7 +193,7 @@ def test_a_cell_is_compared_with_another_release_of_its_row() -> None:
     app = AppTest.from_function(comparing, default_timeout=60).run()
     assert not app.exception
     [box] = app.selectbox
-    assert not [one for one in box.options if one.startswith("vLLM 0.14.1")]
+    assert not [option for option in box.options if option.startswith("vLLM 0.14.1")]
     assert "vLLM 0.32.0: ● complete" in box.options
     with pytest.MonkeyPatch.context() as patch:
         opened: list[dict[str, str]] = []
@@ -208,7 +208,7 @@ def test_a_cell_is_compared_with_another_release_of_its_row() -> None:
     assert set(names) <= set(app.session_state["inspector"].opened)
 
 
-def test_the_shipped_results_rest_on_captures_that_are_there() -> None:
+def test_shipped_results_have_their_captures() -> None:
     runs = all_runs()
     assert {(run.version, run.stream_interval) for run in runs} >= {
         (version, interval)

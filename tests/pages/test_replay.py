@@ -21,7 +21,7 @@ from tests.support.streams import chat, chat_chunk
 from tests.support.strips import unpacked
 
 PAGE = str(Path(__file__).parents[2] / "pages" / "replay.py")
-NAMES = [one.name for one in dashboard.builtin()]
+NAMES = [row.name for row in dashboard.builtin()]
 LEAK = "chat-tool-call-leak-vllm-0.14.1"
 LOST = "The client received no answer and no tool call: the server lost 1 token of the answer (content)."
 
@@ -60,7 +60,7 @@ def event_of_what_is_chosen(head: dict[str, Any], payload: dict[str, Any]) -> in
     """The event that brought the cell that the strip opens at; of a finding without a cell its own event."""
     finding = payload["findings"][head["finding"]]
     cells = (head["token"], finding.get("cell_start"), finding["token_start"])
-    cell = next((one for one in cells if one is not None), None)
+    cell = next((start for start in cells if start is not None), None)
     if cell is None:
         return int(finding["event_start"]) if finding["event_start"] is not None else None
     events = payload["events"]
@@ -70,14 +70,17 @@ def event_of_what_is_chosen(head: dict[str, Any], payload: dict[str, Any]) -> in
 @pytest.mark.parametrize("name", NAMES)
 def test_every_built_in_capture_is_drawn_with_the_verdict_that_the_command_prints(name: str) -> None:
     app = page(capture=name)
-    (capture,) = inspector.load(next(one.path for one in dashboard.builtin() if one.name == name))
-    seen = inspector.inspect(capture)
+    (capture,) = inspector.load(next(row.path for row in dashboard.builtin() if row.name == name))
+    inspection = inspector.inspect(capture)
     assert (
-        banner(app)["sentence"].removesuffix(" The prompt has 1 warning, see below.") == seen.verdict.sentence
+        banner(app)["sentence"].removesuffix(" The prompt has 1 warning, see below.")
+        == inspection.verdict.sentence
     )
-    assert banner(app)["level"] == seen.verdict.level
+    assert banner(app)["level"] == inspection.verdict.level
     head, payload = strip(app)
-    assert [finding["kind"] for finding in payload["findings"]] == [str(one.kind) for one in seen.findings]
+    assert [finding["kind"] for finding in payload["findings"]] == [
+        str(finding.kind) for finding in inspection.findings
+    ]
     if head["token"] is not None or head["finding"] is not None:
         (raw,) = json.loads(drawn(app, "raw").json)
         assert raw["events"][0]["event"] == event_of_what_is_chosen(head, payload)
@@ -119,7 +122,7 @@ def test_an_uploaded_capture_is_chosen_and_can_be_left_and_found_again() -> None
     assert strip(app)[1]["count"] == 5
 
 
-def test_several_files_at_once_open_and_the_bad_one_is_told() -> None:
+def test_several_files_open_and_an_invalid_one_is_an_error() -> None:
     good = as_file(chat([("<|channel|>final<|message|>Hi<|return|>", {"content": "Hi"})]))
     app = upload(page(), ("a.jsonl", good), ("picture.png", b"\x89PNG\r\n\x1a\n\0\0"), ("b.jsonl", good))
     assert len(app.error) == 1
@@ -144,10 +147,10 @@ def bomb() -> bytes:
         ("nul.txt", bytes(5000)),
     ],
 )
-def test_a_bad_file_is_one_sentence_and_never_a_traceback(name: str, content: bytes) -> None:
+def test_invalid_file_is_one_error_and_no_traceback(name: str, content: bytes) -> None:
     app = upload(page(), (name, content))
-    (told,) = app.error
-    assert "Traceback" not in told.value
+    (error,) = app.error
+    assert "Traceback" not in error.value
     assert strip(app)[1]["count"] == 32, "what was shown stays"
 
 
@@ -156,9 +159,11 @@ def test_a_bad_file_is_one_sentence_and_never_a_traceback(name: str, content: by
 )
 def test_the_name_of_a_bad_file_cannot_become_markup(name: str) -> None:
     app = upload(page(), (name, b"\x89PNG"))
-    told = re.sub("`[^`]*`", "", app.error[0].value)  # an address is shown as code, where nothing is markup
+    sentence = re.sub(
+        "`[^`]*`", "", app.error[0].value
+    )  # an address is shown as code, where nothing is markup
     for sign in "![]()<>*:$":
-        assert sign not in told.replace("\\" + sign, "")
+        assert sign not in sentence.replace("\\" + sign, "")
 
 
 @pytest.mark.parametrize("tab", ["Generated and delivered", "Timeline", "Events", "Request"])
@@ -196,7 +201,7 @@ def test_a_capture_without_times_says_so_instead_of_a_plot() -> None:
     assert not app.get("plotly_chart")
 
 
-def test_several_choices_are_kept_apart() -> None:
+def test_choices_are_picked_one_at_a_time() -> None:
     sent = (
         (0, "", [200005, 17196, 200008]),
         (1, "", [200005, 17196, 200008]),
@@ -228,20 +233,31 @@ def test_the_prompt_is_a_collapsed_line_and_opens_on_demand() -> None:
     app = page(capture="chat-raw-harmony-in-history-vllm-0.32.0")
     assert app.expander[0].label == "Prompt: 209 tokens, 6 messages, 1 difference from the request"
     assert banner(app)["sentence"].endswith("each text in its field. The prompt has 1 warning, see below.")
-    assert not [one for one in app.get("bidi_component") if one.proto.component_name == "inspector_prompt"]
+    assert not [
+        component
+        for component in app.get("bidi_component")
+        if component.proto.component_name == "inspector_prompt"
+    ]
     app = AppTest.from_file(PAGE, default_timeout=120)
     app.query_params["capture"] = "chat-raw-harmony-in-history-vllm-0.32.0"
     app.session_state["replay_prompt"] = True
     app.run()
     assert not app.exception
-    told = json.loads(drawn(app, "prompt").json)
-    assert told["level"] == "warning"
-    assert [one["hue"] for one in told["blocks"]] == ["other", "other", "other", "content", "other", "other"]
-    assert told["blocks"][3]["notes"] == [told["sentence"]]
-    assert told["blocks"][3]["tokens"] is None
+    drawn_prompt = json.loads(drawn(app, "prompt").json)
+    assert drawn_prompt["level"] == "warning"
+    assert [block["hue"] for block in drawn_prompt["blocks"]] == [
+        "other",
+        "other",
+        "other",
+        "content",
+        "other",
+        "other",
+    ]
+    assert drawn_prompt["blocks"][3]["notes"] == [drawn_prompt["sentence"]]
+    assert drawn_prompt["blocks"][3]["tokens"] is None
     app.toggle[0].set_value(True).run()
-    told = json.loads(drawn(app, "prompt").json)
-    assert told["blocks"][0]["tokens"][0] == ["<|start|>", 200006, True]
+    drawn_prompt = json.loads(drawn(app, "prompt").json)
+    assert drawn_prompt["blocks"][0]["tokens"][0] == ["<|start|>", 200006, True]
 
 
 def test_a_capture_without_the_prompts_ids_has_no_such_line() -> None:
@@ -279,9 +295,9 @@ def test_all_captures_stand_in_one_table_with_a_filter() -> None:
     )
 
 
-@pytest.mark.parametrize(("words", "found"), [("", True), ("ERROR chat", True), ("clean", False)])
-def test_a_row_matches_words_anywhere_in_it(words: str, found: bool) -> None:
-    assert matching({"capture": "a", "verdict": "✕ error", "endpoint": "chat"}, words) is found
+@pytest.mark.parametrize(("words", "matches"), [("", True), ("ERROR chat", True), ("clean", False)])
+def test_a_row_matches_words_anywhere_in_it(words: str, matches: bool) -> None:
+    assert matching({"capture": "a", "verdict": "✕ error", "endpoint": "chat"}, words) is matches
 
 
 def test_the_table_of_captures_begins_with_how_many_are_damaged() -> None:
@@ -296,5 +312,5 @@ def test_a_log_points_to_diagnose_and_not_to_a_command() -> None:
     [log, _] = app.error
     assert "a vLLM log without token IDs" in log.value.replace("\\", "")
     assert "python -m" not in log.value
-    [button] = [one for one in app.button if one.label.replace("\\", "").startswith("Diagnose ")]
+    [button] = [button for button in app.button if button.label.replace("\\", "").startswith("Diagnose ")]
     assert button.label.replace("\\", "") == "Diagnose vllm.log.gz"

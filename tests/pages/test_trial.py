@@ -39,12 +39,12 @@ def playback() -> Iterator[str]:
         yield f"{address}/playback/v1"
 
 
-def shown(markdown: str) -> str:
+def unescaped(markdown: str) -> str:
     """What a reader sees of a text that stands in Markdown as it is."""
     return markdown.replace("\\", "").replace("`", "")
 
 
-def asked(
+def page_after(
     registry: dashboard.Registry,
     left: tuple[str, str],
     right: tuple[str, str],
@@ -82,7 +82,7 @@ def test_a_link_to_runs_that_are_gone_says_so_and_offers_the_form(registry: dash
 def test_both_answers_are_compared_and_the_address_names_the_runs(
     registry: dashboard.Registry, playback: str
 ) -> None:
-    app = asked(registry, (playback, LEFT), (playback, RIGHT))
+    app = page_after(registry, (playback, LEFT), (playback, RIGHT))
     assert banner(app)["sentence"].startswith("The tokens are the same; the left server lost 2 tokens")
     _, _, payload = drawn(app, "strip").bytes.partition(b"\n")
     assert unpacked(payload)["count"] == 32
@@ -96,7 +96,7 @@ def test_both_answers_are_compared_and_the_address_names_the_runs(
 
 
 def test_the_runs_are_among_the_captures(registry: dashboard.Registry, playback: str) -> None:
-    app = asked(registry, (playback, LEFT), (playback, RIGHT))
+    app = page_after(registry, (playback, LEFT), (playback, RIGHT))
     names = [f"{run.id}.jsonl" for run in registry.runs()]
     app.segmented_control(key="compare_from").set_value("Two captures").run()
     assert not app.exception
@@ -114,7 +114,7 @@ def test_the_runs_are_among_the_captures(registry: dashboard.Registry, playback:
 def test_several_runs_give_rates_the_test_and_a_row_a_run(
     registry: dashboard.Registry, playback: str
 ) -> None:
-    app = asked(registry, (playback, WHOLE), (playback, RIGHT), runs=4)
+    app = page_after(registry, (playback, WHOLE), (playback, RIGHT), runs=4)
     assert banner(app)["sentence"] == (
         "Left: 0 of 4 runs (0%) with errors, right: 4 of 4 runs (100%). The difference is "
         "statistically significant (Fisher's exact test, two-sided, p = 0.029)."
@@ -147,7 +147,7 @@ def test_runs_that_were_stopped_by_hand_count_in_no_rate(registry: dashboard.Reg
         app.session_state[f"ask_{side}_address"] = playback
     app.run()
     assert not app.exception
-    assert [shown(error.value) for error in app.error] == ["Left, 2 of 2 runs: stopped by you."]
+    assert [unescaped(error.value) for error in app.error] == ["Left, 2 of 2 runs: stopped by you."]
     banners = [
         json.loads(component.proto.json)[0]["sentence"]
         for component in app.get("bidi_component")
@@ -164,10 +164,12 @@ def test_runs_that_were_stopped_by_hand_count_in_no_rate(registry: dashboard.Reg
 def test_the_side_that_answered_is_shown_when_the_other_did_not(
     registry: dashboard.Registry, playback: str
 ) -> None:
-    app = asked(registry, (playback, LEFT), (playback, RIGHT), right_headers="X-Playback-Faults: http=500")
-    [error] = [shown(error.value) for error in app.error]
-    assert error.startswith("Right: http://127.0.0.1:")
-    assert "500" in error
+    app = page_after(
+        registry, (playback, LEFT), (playback, RIGHT), right_headers="X-Playback-Faults: http=500"
+    )
+    [sentence] = [unescaped(error.value) for error in app.error]
+    assert sentence.startswith("Right: http://127.0.0.1:")
+    assert "500" in sentence
     assert banner(app)["sentence"].startswith("The server lost 2 tokens of the reasoning")
 
 

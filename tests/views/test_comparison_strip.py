@@ -19,8 +19,8 @@ from tests.support.streams import GOOD, LEAK, PIECES, Step, aborted, chat, long_
 
 def as_json(made: Payload) -> dict[str, Any]:
     """As the browser gets it."""
-    found: dict[str, Any] = json.loads(json.dumps(made))
-    return found
+    payload: dict[str, Any] = json.loads(json.dumps(made))
+    return payload
 
 
 def row(left: Capture, right: Capture) -> dict[str, Any]:
@@ -43,13 +43,13 @@ def test_equal_tokens_are_one_row_over_two_ribbons() -> None:
     )
 
 
-def test_other_tokens_stand_beside_each_other_and_the_first_is_named() -> None:
+def test_different_tokens_follow_each_other_and_the_first_is_named() -> None:
     yes, no = (
         (*GOOD[:2], (f"<|start|>assistant<|channel|>final<|message|>{word}<|return|>", {"content": word}))
         for word in (" yes", " no")
     )
     made = row(chat(yes), chat(no))
-    assert [one["title"] for one in made["findings"]] == [
+    assert [finding["title"] for finding in made["findings"]] == [
         "first divergence: replaced on the left, 1 token",
         "replaced on the right, 1 token",
     ]
@@ -59,26 +59,26 @@ def test_other_tokens_stand_beside_each_other_and_the_first_is_named() -> None:
     assert made["events"]["at"] is None
 
 
-def test_the_rest_of_a_message_that_one_side_lacks_is_no_other_message() -> None:
+def test_rest_of_a_message_on_one_side_is_not_another_message() -> None:
     cut = chat(GOOD[:1], end=End(at_s=None, cut=True), done=False, finish=None)
-    told = [
-        [(one["start"], one["message"], one["continued"], one["role"]) for one in made["blocks"]]
+    blocks = [
+        [(block["start"], block["message"], block["continued"], block["role"]) for block in made["blocks"]]
         for made in (row(cut, chat(GOOD)), row(chat(GOOD), cut))
     ]
-    assert told[0] == [
+    assert blocks[0] == [
         (0, 0, False, "assistant"),
         (4, 0, True, "only right · assistant"),
         (7, 1, False, "only right · assistant"),
     ]
-    assert told[1] == [(at, *rest, role.replace("right", "left")) for at, *rest, role in told[0]]
+    assert blocks[1] == [(at, *rest, role.replace("right", "left")) for at, *rest, role in blocks[0]]
     assert row(cut, chat(GOOD))["findings"][0]["title"] == "the left stream ends here: only right, 10 tokens"
     assert row(chat(GOOD), cut)["findings"][0]["title"] == "the right stream ends here: only left, 10 tokens"
 
 
-def test_a_header_that_goes_on_with_other_words_is_not_titled_by_those_of_one_side() -> None:
-    other = ((GOOD[0][0].replace("analysis", "final"), {"content": "Need"}), *GOOD[1:])
-    blocks = row(chat(GOOD), chat(other))["blocks"]
-    assert [(one["in_body"], one["role"], one["channel"]) for one in blocks[1:3]] == [
+def test_header_with_different_words_is_not_titled_by_one_side() -> None:
+    final = ((GOOD[0][0].replace("analysis", "final"), {"content": "Need"}), *GOOD[1:])
+    blocks = row(chat(GOOD), chat(final))["blocks"]
+    assert [(block["in_body"], block["role"], block["channel"]) for block in blocks[1:3]] == [
         (False, "left · assistant", "analysis"),
         (False, "right · assistant", "final"),
     ]
@@ -86,47 +86,47 @@ def test_a_header_that_goes_on_with_other_words_is_not_titled_by_those_of_one_si
     assert (blocks[3]["start"], blocks[3]["continued"]) == (3, True)
 
 
-def test_without_ids_there_is_no_common_row() -> None:
-    found = compare(inspect(chat(GOOD)), inspect(chat(GOOD, with_ids=False)))
-    assert comparison_strip(found, key="k") is None
+def test_comparison_strip_without_ids_is_none() -> None:
+    comparison = compare(inspect(chat(GOOD)), inspect(chat(GOOD, with_ids=False)))
+    assert comparison_strip(comparison, key="k") is None
 
 
 @settings(deadline=None, max_examples=80)
 @given(left=PIECES, right=PIECES)
-def test_the_row_holds_each_side_whole_in_order(left: Sequence[Step], right: Sequence[Step]) -> None:
+def test_row_has_all_tokens_of_each_side_in_order(left: Sequence[Step], right: Sequence[Step]) -> None:
     captures = chat(left), chat(right)
     made = row(*captures)
-    mine, other = (inspect(capture).reading.choice.tokens.ids for capture in captures)
+    left_ids, right_ids = (inspect(capture).reading.choice.tokens.ids for capture in captures)
     blocks = made["blocks"]
     assert blocks[0]["start"] == 0
     assert blocks[-1]["end"] == made["count"] == len(made["ids"])
-    assert all(one["end"] == then["start"] for one, then in pairwise(blocks))
+    assert all(block["end"] == then["start"] for block, then in pairwise(blocks))
     rebuilt: dict[str, list[int]] = {"left": [], "right": []}
     for block in blocks:
         words = set((block["role"] or "").split(" · "))
         ids = made["ids"][block["start"] : block["end"]]
         for side, names in (("left", {"left", "only left"}), ("right", {"right", "only right"})):
-            others = {"left", "only left", "right", "only right"} - names
-            if not words & others:
+            unused = {"left", "only left", "right", "only right"} - names
+            if not words & unused:
                 rebuilt[side] += ids
-    assert rebuilt == {"left": mine, "right": other}
+    assert rebuilt == {"left": left_ids, "right": right_ids}
     assert all(str(token) in made["vocab"] for token in made["ids"])
     for lane in made["ribbons"]:
         assert all(0 <= start < end <= made["count"] for start, end, *_ in lane["runs"])
-        assert all(one[1] <= then[0] for one, then in pairwise(lane["runs"]))
+        assert all(run[1] <= then[0] for run, then in pairwise(lane["runs"]))
     json.dumps(made)
 
 
-def test_all_built_in_pairs_of_one_endpoint_make_a_row_or_say_none() -> None:
-    seen = [inspect(load(one.path)[0], name=one.name) for one in builtin()]
-    for left in seen:
-        for right in seen:
+def test_comparison_strip_of_all_built_in_pairs() -> None:
+    inspections = [inspect(load(row.path)[0], name=row.name) for row in builtin()]
+    for left in inspections:
+        for right in inspections:
             made = comparison_strip(compare(left, right), key="k")
-            known = left.reading.choice.has_ids and right.reading.choice.has_ids
-            assert (made is not None) == known
+            both_have_ids = left.reading.choice.has_ids and right.reading.choice.has_ids
+            assert (made is not None) == both_have_ids
 
 
-def test_a_cell_knows_its_tokens_on_both_sides() -> None:
+def test_tokens_at_gives_the_tokens_of_both_sides() -> None:
     yes, no = (
         (*GOOD[:2], (f"<|start|>assistant<|channel|>final<|message|>{word}<|return|>", {"content": word}))
         for word in (" yes", " no")
@@ -155,7 +155,7 @@ def folded(left: Capture, right: Capture) -> dict[str, Any]:
     return as_json(made.payload)
 
 
-def test_folded_long_equal_stretches_are_left_out_and_told() -> None:
+def test_folded_row_omits_long_equal_stretches_and_counts_them() -> None:
     made = folded(long_answer(), long_answer(lost=200))
     assert made["hidden"] > 300
     assert made["count"] + made["hidden"] == 404
@@ -168,7 +168,7 @@ def test_folded_long_equal_stretches_are_left_out_and_told() -> None:
     assert any(role.startswith("after ") and "equal tokens" in role for role in roles)
 
 
-def test_folded_differences_stand_where_the_tokens_differ() -> None:
+def test_folded_findings_are_at_the_tokens_that_differ() -> None:
     made = folded(long_answer(), long_answer(other=390))
     assert made["hidden"] > 300
     left, right = made["findings"]
@@ -176,7 +176,7 @@ def test_folded_differences_stand_where_the_tokens_differ() -> None:
     assert made["ids"][right["cell_start"]] == encode(" other")[0]
 
 
-def test_the_same_on_both_sides_folds_to_its_edges_and_says_what_follows() -> None:
+def test_folded_equal_sides_keep_only_their_edges() -> None:
     made = folded(long_answer(), long_answer())
     assert made["count"] + made["hidden"] == 404
     assert made["count"] <= 2 * 24
@@ -184,51 +184,57 @@ def test_the_same_on_both_sides_folds_to_its_edges_and_says_what_follows() -> No
 
 @settings(deadline=None, max_examples=80)
 @given(left=PIECES, right=PIECES)
-def test_a_folded_row_is_the_row_without_what_is_hidden(left: Sequence[Step], right: Sequence[Step]) -> None:
+def test_folded_row_is_the_row_without_hidden_tokens(left: Sequence[Step], right: Sequence[Step]) -> None:
     whole, made = row(chat(left), chat(right)), folded(chat(left), chat(right))
     assert made["count"] == len(made["ids"]) == whole["count"] - made["hidden"]
-    assert [one["title"] for one in made["findings"]] == [one["title"] for one in whole["findings"]]
-    for mine, other in zip(made["findings"], whole["findings"], strict=True):
-        if other["cell_start"] is not None:
-            shown = made["ids"][mine["cell_start"] : mine["cell_end"]]
-            assert shown == whole["ids"][other["cell_start"] : other["cell_end"]]
-    assert all(one["end"] == then["start"] for one, then in pairwise(made["blocks"]))
+    assert [finding["title"] for finding in made["findings"]] == [
+        finding["title"] for finding in whole["findings"]
+    ]
+    for finding, unfolded in zip(made["findings"], whole["findings"], strict=True):
+        if finding["cell_start"] is not None:
+            ids = made["ids"][finding["cell_start"] : finding["cell_end"]]
+            assert ids == whole["ids"][unfolded["cell_start"] : unfolded["cell_end"]]
+    assert all(block["end"] == then["start"] for block, then in pairwise(made["blocks"]))
     assert all(made["ids"][int(place)] is not None for place in made["texts"])
     for lane in made["ribbons"]:
         assert all(0 <= start < end <= made["count"] for start, end, *_ in lane["runs"])
-        assert all(one[1] <= then[0] for one, then in pairwise(lane["runs"]))
+        assert all(run[1] <= then[0] for run, then in pairwise(lane["runs"]))
 
 
 COMMENT = "Unexpected token 12606 while expecting start token 200006"
 STEPS = ["<|channel|>analysis<|message|>Hm<|end|>"]
 
 
-def test_what_one_side_never_sent_follows_its_last_token() -> None:
+def test_unsent_cells_of_one_side_follow_its_last_token() -> None:
     steps: list[Step] = [("<|channel|>analysis<|message|>Hm<|end|>", {}), ("comment and more", {})]
     made = row(aborted(STEPS, COMMENT), chat(steps, version="0.32.0"))
     assert made["ids"] == [*encode(STEPS[0]), 12606, *encode("comment and more")]
     (cell,) = made["unsent"]
     assert (cell["at"], cell["id"]) == (5, 12606)
-    finding = next(one for one in made["findings"] if one["title"].startswith("only left: unexpected token"))
+    finding = next(
+        finding for finding in made["findings"] if finding["title"].startswith("only left: unexpected token")
+    )
     assert (finding["cell_start"], finding["cell_end"]) == (5, 6)
-    assert [one["title"] for one in made["findings"] if "divergence" in one["title"]] == [
+    assert [finding["title"] for finding in made["findings"] if "divergence" in finding["title"]] == [
         "first divergence: only right, 3 tokens"
     ]
 
 
-def test_what_neither_side_sent_is_shown_once() -> None:
+def test_equal_unsent_cells_are_drawn_once() -> None:
     made = row(aborted(STEPS, COMMENT), aborted(STEPS, COMMENT, version="0.14.1"))
     assert made["ids"] == [*encode(STEPS[0]), 12606]
     assert [cell["at"] for cell in made["unsent"]] == [5]
     assert made["findings"] == []
 
 
-def test_each_side_has_its_own_where_they_differ() -> None:
-    other = COMMENT.replace("12606", "13")
-    made = row(aborted(STEPS, COMMENT), aborted(STEPS, other, version="0.14.1"))
+def test_different_unsent_cells_are_drawn_for_each_side() -> None:
+    replaced = COMMENT.replace("12606", "13")
+    made = row(aborted(STEPS, COMMENT), aborted(STEPS, replaced, version="0.14.1"))
     assert made["ids"] == [*encode(STEPS[0]), 12606, 13]
     assert [(cell["at"], cell["id"]) for cell in made["unsent"]] == [(5, 12606), (6, 13)]
-    assert sorted(one["cell_start"] for one in made["findings"] if one["kind"] == "unexpected_token") == [
+    assert sorted(
+        finding["cell_start"] for finding in made["findings"] if finding["kind"] == "unexpected_token"
+    ) == [
         5,
         6,
     ]

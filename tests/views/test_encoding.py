@@ -21,7 +21,7 @@ VALUES = st.recursive(
 
 
 @given(VALUES)
-def test_it_reads_back(value: object) -> None:
+def test_json_bytes_are_read_back(value: object) -> None:
     written = json_bytes(value)
     assert json.loads(written) == value
     assert b"\n" not in written, "one line of a stream of events"

@@ -9,24 +9,24 @@ from inspector.views.finding_groups import grouped, rest_words
 LONG = FIXTURES / "responses-dropped-tokens-long-vllm-0.13.0.jsonl.gz"
 
 
-def found(name: str) -> list[Finding]:
+def findings_of(name: str) -> list[Finding]:
     (capture,) = load(FIXTURES / name)
     return list(inspect(capture).findings)
 
 
 def test_equal_losses_are_one_group_at_the_place_of_the_first() -> None:
-    findings = found(LONG.name)
+    findings = findings_of(LONG.name)
     groups = grouped(findings)
     assert [(group[0].field, len(group)) for group in groups] == [
         ("reasoning", 4),
         ("content", 187),
         ("content", 1),
     ]
-    assert sorted((one for group in groups for one in group), key=findings.index) == findings
+    assert sorted((finding for group in groups for finding in group), key=findings.index) == findings
 
 
-def test_the_rest_of_a_group_is_counted_with_its_text() -> None:
-    reasoning, content, protocol = grouped(found(LONG.name))
+def test_rest_words_count_findings_and_characters() -> None:
+    reasoning, content, protocol = grouped(findings_of(LONG.name))
     assert rest_words(reasoning) == (
         "and 3 more of this kind (the last at event 7), 20 characters of the reasoning in total"
     )
@@ -36,6 +36,6 @@ def test_the_rest_of_a_group_is_counted_with_its_text() -> None:
     assert rest_words(protocol) == ""
 
 
-def test_few_findings_stay_apart() -> None:
-    findings = found("chat-preamble-tool-call-leak-vllm-0.14.1.jsonl")
-    assert grouped(findings) == [[one] for one in findings]
+def test_few_findings_are_not_grouped() -> None:
+    findings = findings_of("chat-preamble-tool-call-leak-vllm-0.14.1.jsonl")
+    assert grouped(findings) == [[finding] for finding in findings]

@@ -18,7 +18,7 @@ from tests.support.streams import aborted, chat, chat_chunk, tool_response
 THINK = "<|channel|>analysis<|message|>"
 SPLIT = [
     (THINK, {}),
-    *((one, {}) for one in ("a", " 🫠", "🫠", " fine", " 日本", "語")),
+    *((text, {}) for text in ("a", " 🫠", "🫠", " fine", " 日本", "語")),
     ("<|end|><|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json<|message|>", {}),
     ('{"a"', {"tool_calls": [{"index": 0, "function": {"name": "f", "arguments": '{"a"'}}]}),
     (":1}", {"tool_calls": [{"index": 0, "function": {"arguments": ":1}"}}]}),
@@ -101,7 +101,7 @@ def test_increments_add_up_to_the_whole_strip_however_the_stream_is_cut(
 
 
 @pytest.mark.parametrize("steps", [SPLIT, REFUSED], ids=["split characters", "refused runs"])
-def test_a_reader_that_comes_back_at_any_cell_misses_nothing(steps: list[tuple[str, dict[str, Any]]]) -> None:
+def test_reader_that_resumes_at_any_cell_gets_the_rest(steps: list[tuple[str, dict[str, Any]]]) -> None:
     capture = chat(steps)
     whole = all_at_once(capture)
     for back in range(1, whole["count"]):
@@ -112,8 +112,8 @@ def test_a_reader_that_comes_back_at_any_cell_misses_nothing(steps: list[tuple[s
         assert columns is not None
         assert whole["ids"][:back] + columns["ids"] == whole["ids"]
         assert columns["blocks"] == {"from": 0, "items": whole["blocks"]}
-        known = {str(token_id) for token_id in whole["ids"][:back]}
-        assert known | columns["vocab"].keys() == whole["vocab"].keys()
+        token_ids = {str(token_id) for token_id in whole["ids"][:back]}
+        assert token_ids | columns["vocab"].keys() == whole["vocab"].keys()
         assert columns["texts"].items() <= whole["texts"].items()
         assert all(int(place) < back for place in whole["texts"].keys() - columns["texts"].keys())
 
@@ -134,9 +134,7 @@ ABORTED = [
 @pytest.mark.parametrize(("steps", "words"), ABORTED)
 @settings(deadline=None)
 @given(places=cuts())
-def test_what_the_parser_rejected_comes_after_the_last_cell(
-    steps: list[str], words: str, places: list[int]
-) -> None:
+def test_rejected_cells_come_after_the_last_cell(steps: list[str], words: str, places: list[int]) -> None:
     capture = aborted(steps, words)
     reads = Reads()
     grown(capture, [min(place, len(capture.events)) for place in places], Growth(), reads)
@@ -151,7 +149,7 @@ def test_what_the_parser_rejected_comes_after_the_last_cell(
 
 
 @pytest.mark.parametrize(("steps", "words"), ABORTED)
-def test_a_reader_that_comes_back_after_the_error_gets_no_cell_twice(steps: list[str], words: str) -> None:
+def test_reader_that_resumes_after_the_error_gets_no_cell_twice(steps: list[str], words: str) -> None:
     capture = aborted(steps, words)
     whole = all_at_once(capture)
     reading = read(capture)
@@ -161,7 +159,7 @@ def test_a_reader_that_comes_back_after_the_error_gets_no_cell_twice(steps: list
     assert growth.sent == whole["sent"]
 
 
-def test_a_stream_that_goes_on_after_an_error_is_told_anew() -> None:
+def test_stream_that_continues_after_an_error_is_sent_again() -> None:
     steps, words = ABORTED[1]
     capture = aborted(steps, words)
     reader, growth, reads = Reader(capture.header), Growth(), Reads()
@@ -202,7 +200,7 @@ def test_without_ids_the_cells_are_pieces_in_the_order_of_arrival() -> None:
     capture = chat(steps, with_ids=False)
     grown(capture, [2], Growth(), reads)
     assert [reads.has["texts"][str(place)] for place in range(4)] == ["One", "Two", " three", "{}"]
-    assert [(one["channel"], one["start"], one["end"]) for one in reads.has["blocks"]] == [
+    assert [(block["channel"], block["start"], block["end"]) for block in reads.has["blocks"]] == [
         ("reasoning", 0, 1),
         ("content", 1, 2),
         ("content", 2, 3),
@@ -210,7 +208,7 @@ def test_without_ids_the_cells_are_pieces_in_the_order_of_arrival() -> None:
     ]
 
 
-def test_pieces_make_way_for_tokens_when_the_final_object_confirms_them() -> None:
+def test_pieces_are_replaced_by_reconstructed_tokens() -> None:
     capture = tool_response("0.32.0", 1)
     reader, growth = Reader(capture.header), Growth()
     units: list[str] = []
@@ -235,13 +233,13 @@ def test_pieces_make_way_for_tokens_when_the_final_object_confirms_them() -> Non
     assert (again["from"], again["ids"]) == (0, whole["ids"])
 
 
-def test_now_names_the_open_message() -> None:
+def test_stream_position_names_the_open_message() -> None:
     def states() -> Iterator[tuple[str, str | None]]:
         reader = Reader(chat(REFUSED).header)
         for event in chat(REFUSED).events:
             reader.receive([event])
-            told = stream_position(reader.reading().choice)
-            yield told["state"], told["channel"]
+            position = stream_position(reader.reading().choice)
+            yield position["state"], position["channel"]
 
     assert list(states())[:8] == [
         ("body", "analysis"),
@@ -261,15 +259,15 @@ def test_a_step_reads_only_what_is_new() -> None:
     reader.receive(capture.events[:-1])
     choice = reader.reading().choice
     growth.step(choice, lambda _: 0.0)
-    asked: list[int] = []
+    event_numbers: list[int] = []
     choice.tokens.extend(encode(" word"), 2001)
 
     def at_s(event: int) -> float:
-        asked.append(event)
+        event_numbers.append(event)
         return 0.0
 
     columns = growth.step(choice, at_s)
     assert columns is not None
     assert columns["ids"] == encode(" word")
-    assert set(asked) == {2001}
+    assert set(event_numbers) == {2001}
     assert len(columns["blocks"]["items"]) == 1

@@ -17,8 +17,8 @@ TOOL = (
 
 
 def test_an_audit_row_has_the_keys_of_the_contract() -> None:
-    one = inspect(chat(LEAK), name="leak.jsonl")
-    row = audit_row(one.name, one)
+    inspection = inspect(chat(LEAK), name="leak.jsonl")
+    row = audit_row(inspection.name, inspection)
     contract = {"file", "endpoint", "model", "server_version", "evidence", "tokens", "messages", "generated"}
     assert contract | {"delivered", "error", "findings"} <= set(row)
     assert (row["file"], row["endpoint"], row["model"]) == ("leak.jsonl", "chat", "gpt-oss")
@@ -39,10 +39,10 @@ def test_an_audit_row_has_the_keys_of_the_contract() -> None:
 
 def test_tool_calls_are_listed_with_name_and_arguments() -> None:
     row = inspect(chat(TOOL, finish="tool_calls"))
-    shown = audit_row("", row)
+    printed = audit_row("", row)
     call = {"name": "get_weather", "arguments": '{"city":"Paris"}'}
-    assert shown["generated"]["tool_calls"] == shown["delivered"]["tool_calls"] == [call]
-    assert shown["findings"] == []
+    assert printed["generated"]["tool_calls"] == printed["delivered"]["tool_calls"] == [call]
+    assert printed["findings"] == []
     (message,) = message_rows(row.reading.choice)
     assert (message["recipient"], message["content_type"], message["complete"]) == (
         "functions.get_weather",
@@ -51,9 +51,9 @@ def test_tool_calls_are_listed_with_name_and_arguments() -> None:
     )
 
 
-def test_without_ids_generated_is_null() -> None:
-    one = inspect(chat(GOOD, with_ids=False))
-    row = audit_row("", one)
+def test_audit_row_without_ids_has_no_generated_text() -> None:
+    inspection = inspect(chat(GOOD, with_ids=False))
+    row = audit_row("", inspection)
     assert row["generated"] is None
     assert row["evidence"] == "none"
 
@@ -77,10 +77,10 @@ def test_token_rows_name_state_message_channel_event_and_arrival() -> None:
     }
 
 
-def test_reconstructed_tokens_are_rows_that_say_so() -> None:
+def test_token_rows_of_reconstructed_tokens() -> None:
     lossy = tool_response("0.14.1", 3)
-    one = inspect(lossy)
-    row = audit_row("", one)
+    inspection = inspect(lossy)
+    row = audit_row("", inspection)
     assert row["tokens"] == {"count": 0, "by_channel": {}, "reconstructed": True}
     assert row["reconstruction"] == {
         "certainty": "ambiguous",
@@ -90,25 +90,25 @@ def test_reconstructed_tokens_are_rows_that_say_so() -> None:
         "fits": [],
     }
     assert row["messages"] == []
-    rows = list(token_rows(one.reading))
-    assert all(one["reconstructed"] for one in rows)
-    assert "".join(one["text"] for one in rows).startswith(
+    rows = list(token_rows(inspection.reading))
+    assert all(row["reconstructed"] for row in rows)
+    assert "".join(row["text"] for row in rows).startswith(
         "<|channel|>analysis<|message|>Need weather.<|end|>"
     )
     # The recipient may have stood before the channel.
-    assert [one["index"] for one in rows if one["id"] is None] == list(range(9, 17))
-    assert {one["arrival_s"] is not None for one in rows} == {True}
+    assert [row["index"] for row in rows if row["id"] is None] == list(range(9, 17))
+    assert {row["arrival_s"] is not None for row in rows} == {True}
     json.dumps(rows)
 
 
-def test_field_rows_put_both_sides_beside_each_other() -> None:
+def test_field_rows_have_both_sides() -> None:
     rows = {row["field"]: row for row in field_rows(inspect(chat(LEAK)))}
     assert rows["reasoning"]["generated"] == "Need weather."
     assert rows["reasoning"]["delivered"] == "Need"
     assert rows["content"]["equal"] is False
 
 
-def test_several_choices_are_kept_apart() -> None:
+def test_audit_row_of_several_choices() -> None:
     data = [
         chat_chunk([200005, 17196, 200008, 13225], {"content": "Hello"}, index=0),
         chat_chunk([200005, 17196, 200008, 12194], {"content": "Hi"}, index=1),
@@ -116,13 +116,15 @@ def test_several_choices_are_kept_apart() -> None:
         chat_chunk([200002], {}, index=1, finish="stop"),
         "[DONE]",
     ]
-    capture = Capture(header=Header(endpoint=Endpoint.CHAT), events=[Event(one) for one in data], end=CLOSED)
-    one = inspect(capture)
-    row = audit_row("", one)
+    capture = Capture(
+        header=Header(endpoint=Endpoint.CHAT), events=[Event(chunk) for chunk in data], end=CLOSED
+    )
+    inspection = inspect(capture)
+    row = audit_row("", inspection)
     assert [choice["generated"]["content"] for choice in row["choices"]] == ["Hello", "Hi"]
-    assert one.findings == []
+    assert inspection.findings == []
 
 
-def test_a_finding_is_named_by_kind_and_place() -> None:
+def test_finding_words_name_kind_and_place() -> None:
     (finding,) = inspect(chat(LEAK)).findings
     assert finding_words(finding)["title"] == "misrouted tokens 4–5"

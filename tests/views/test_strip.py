@@ -9,8 +9,8 @@ from tests.support.streams import CLOSED, GOOD, LEAK, LOSS, aborted, chat, tool_
 
 
 def payload(capture: Capture) -> dict[str, Any]:
-    seen = inspect(capture)
-    made: dict[str, Any] = json.loads(json.dumps(strip(seen, key="k")))
+    inspection = inspect(capture)
+    made: dict[str, Any] = json.loads(json.dumps(strip(inspection, key="k")))
     return made
 
 
@@ -27,14 +27,14 @@ def test_blocks_cover_every_cell_once_and_in_order() -> None:
     assert [block["kind"] for block in made["blocks"]] == ["message", "refused", "message"]
 
 
-def test_a_refused_block_carries_the_words_of_the_judge() -> None:
+def test_rejected_block_has_the_words_of_the_reference_parser() -> None:
     made = payload(chat((*GOOD[:2], ("comment", {}))))
     refused = made["blocks"][-1]
     assert refused["reason"] == "Unexpected token 12606 while expecting start token 200006"
     assert refused["state"] == "between messages"
 
 
-def test_the_ribbon_shows_where_tokens_arrived() -> None:
+def test_ribbon_shows_where_tokens_were_delivered() -> None:
     assert payload(chat(LEAK))["ribbons"] == [
         {
             "label": "vLLM 0.99.0",
@@ -113,17 +113,17 @@ def test_a_token_that_was_never_sent_is_a_cell_after_the_last_one() -> None:
     assert (cell["at"], cell["kind"], cell["id"], cell["text"]) == (5, "token", 12606, "comment")
     block = made["blocks"][-1]
     assert (block["kind"], block["start"], block["end"], block["culprit"]) == ("refused", 5, 6, [5, 6])
-    rejected = next(one for one in made["findings"] if one["kind"] == "unexpected_token")
+    rejected = next(finding for finding in made["findings"] if finding["kind"] == "unexpected_token")
     assert (rejected["cell_start"], rejected["cell_end"], rejected["token_start"]) == (5, 6, 5)
     assert rejected["title"] == "unexpected token 5, not sent"
     assert made["events"]["at"][-1] == capture.events[-2].at_s  # the error event, before [DONE]
 
 
-def test_a_gap_stands_before_it_where_more_is_missing() -> None:
+def test_gap_cell_precedes_an_unsent_token_if_more_is_missing() -> None:
     made = payload(aborted([THINK], COMMENT))
     assert [(cell["kind"], cell["id"]) for cell in made["unsent"]] == [("gap", None), ("token", 12606)]
     assert made["ids"][-2:] == [None, 12606]
-    rejected = next(one for one in made["findings"] if one["kind"] == "unexpected_token")
+    rejected = next(finding for finding in made["findings"] if finding["kind"] == "unexpected_token")
     assert (rejected["cell_start"], rejected["cell_end"]) == (5, 6)
     assert made["blocks"][0]["complete"] is False
 
@@ -138,13 +138,13 @@ def test_a_rejected_header_becomes_a_block_of_its_own_with_its_culprit() -> None
 
 def test_pieces_are_followed_by_the_token_that_the_error_names() -> None:
     capture = aborted([THINK], COMMENT)
-    said = json.dumps({"choices": [{"index": 0, "delta": {"reasoning": "Hm"}}]})
-    made = payload(Capture(header=capture.header, events=[Event(said, 0.1), capture.events[-2]], end=CLOSED))
+    chunk = json.dumps({"choices": [{"index": 0, "delta": {"reasoning": "Hm"}}]})
+    made = payload(Capture(header=capture.header, events=[Event(chunk, 0.1), capture.events[-2]], end=CLOSED))
     assert (made["unit"], made["sent"], made["count"]) == ("piece", 1, 3)
     assert [cell["kind"] for cell in made["unsent"]] == ["gap", "token"]
 
 
-def test_in_a_refused_block_the_culprit_is_apart_from_what_follows() -> None:
+def test_culprit_of_a_rejected_block_excludes_what_follows() -> None:
     made = payload(chat((*GOOD[:2], ("comment here", {}))))
     block = made["blocks"][-1]
     assert block["culprit"] == [block["start"], block["start"] + 1]
@@ -173,10 +173,10 @@ def test_reconstructed_tokens_are_cells_with_ids_over_their_delivery() -> None:
     assert made["events"]["at"] is not None
 
 
-def test_tokens_of_a_tool_of_the_server_stand_in_their_own_turn() -> None:
+def test_tokens_of_a_server_side_tool_are_in_their_own_turn() -> None:
     made = payload(tool_response("0.32.0", 3, "turn_python"))
-    shown = [(block["channel"], block["recipient"], block["complete"]) for block in made["blocks"]]
-    assert shown == [
+    headers = [(block["channel"], block["recipient"], block["complete"]) for block in made["blocks"]]
+    assert headers == [
         ("analysis", None, True),
         ("analysis", "python", True),
         ("analysis", None, True),

@@ -10,54 +10,61 @@ from inspector import dashboard
 from inspector.capture.capture import Capture, Endpoint, Event, Header
 
 
-def entry(text: str, logprob: float, **others: float) -> dict[str, Any]:
-    top = [{"token": name, "logprob": value} for name, value in {text: logprob, **others}.items()]
+def entry(text: str, logprob: float, **alternatives: float) -> dict[str, Any]:
+    top = [{"token": name, "logprob": value} for name, value in {text: logprob, **alternatives}.items()]
     return {"token": text, "logprob": logprob, "bytes": None, "top_logprobs": top}
 
 
 def chat(*chunks: tuple[list[int], str, list[dict[str, Any]] | None]) -> Capture:
     events = []
     for place, (ids, text, logprobs) in enumerate(chunks):
-        told = None if logprobs is None else {"content": logprobs}
-        choice = {"index": 0, "delta": {"content": text} if text else {}, "token_ids": ids, "logprobs": told}
+        content = None if logprobs is None else {"content": logprobs}
+        choice = {
+            "index": 0,
+            "delta": {"content": text} if text else {},
+            "token_ids": ids,
+            "logprobs": content,
+        }
         events.append(Event(data=json.dumps({"choices": [choice]}), at_s=place / 10))
     return Capture(header=Header(endpoint=Endpoint.CHAT), events=events)
 
 
-def told(capture: Capture) -> Any:
+def logprobs_of(capture: Capture) -> Any:
     return dashboard.strip(inspector.inspect(capture), key="x").get("logprobs")
 
 
-def test_each_token_gets_the_probability_that_was_told_for_it() -> None:
-    found = told(
+def test_logprobs_are_matched_to_their_tokens() -> None:
+    columns = logprobs_of(
         chat(
             ([200005, 17196, 200008], "", None),
             ([12194, 1354], "Hi there", [entry("Hi", -0.1, Hey=-2.5), entry(" there", -0.5)]),
             ([200002], "", None),
         )
     )
-    assert found["values"] == [None, None, None, -0.1, -0.5, None]
-    assert found["top"] == {"3": [("Hey", -2.5)]}
+    assert columns["values"] == [None, None, None, -0.1, -0.5, None]
+    assert columns["top"] == {"3": [("Hey", -2.5)]}
 
 
-def test_tokens_that_the_server_omits_have_none() -> None:
+def test_logprobs_of_omitted_tokens_are_none() -> None:
     ids, text = [200005, 17196, 200008, 12194, 1354], "Hi there"
-    found = told(chat((ids, text, [entry("nothing", -3.0), entry("Hi", -0.1), entry(" there", -0.5)])))
-    assert found["values"] == [None, None, None, -0.1, -0.5]
+    columns = logprobs_of(
+        chat((ids, text, [entry("nothing", -3.0), entry("Hi", -0.1), entry(" there", -0.5)]))
+    )
+    assert columns["values"] == [None, None, None, -0.1, -0.5]
 
 
-def test_tokens_named_by_their_id_are_found() -> None:
-    found = told(chat(([200005, 17196, 200008, 12194], "Hi", [entry("token_id:12194", -0.25)])))
-    assert found["values"][3] == -0.25
-    assert found["top"] == {}
+def test_logprobs_of_tokens_named_by_id() -> None:
+    columns = logprobs_of(chat(([200005, 17196, 200008, 12194], "Hi", [entry("token_id:12194", -0.25)])))
+    assert columns["values"][3] == -0.25
+    assert columns["top"] == {}
 
 
-def test_completions_tell_columns() -> None:
+def test_logprobs_of_completions() -> None:
     row = {"tokens": ["Hi", " there"], "token_logprobs": [None, -0.5], "top_logprobs": [None, {" you": -1.5}]}
     choice = {"index": 0, "text": "Hi there", "token_ids": [12194, 1354], "logprobs": row}
     event = Event(data=json.dumps({"choices": [choice]}), at_s=0.1)
-    found = told(Capture(header=Header(endpoint=Endpoint.COMPLETIONS), events=[event]))
-    assert found == {"values": [None, -0.5], "top": {"1": [(" you", -1.5)]}}
+    columns = logprobs_of(Capture(header=Header(endpoint=Endpoint.COMPLETIONS), events=[event]))
+    assert columns == {"values": [None, -0.5], "top": {"1": [(" you", -1.5)]}}
 
 
 @pytest.mark.parametrize(
@@ -72,18 +79,18 @@ def test_completions_tell_columns() -> None:
         ["Hi"],
     ],
 )
-def test_what_is_no_probability_is_none(logprobs: list[Any] | None) -> None:
-    assert told(chat(([200005, 17196, 200008, 12194], "Hi", logprobs))) is None
+def test_invalid_logprobs_are_none(logprobs: list[Any] | None) -> None:
+    assert logprobs_of(chat(([200005, 17196, 200008, 12194], "Hi", logprobs))) is None
 
 
-def test_alternatives_are_bounded() -> None:
-    others = {f"{'w' * 100}{n}": -1.0 - n for n in range(20)}
-    found = told(chat(([200005, 17196, 200008, 12194], "Hi", [entry("Hi", -0.1, **others)])))
-    [row] = found["top"].values()
+def test_logprob_alternatives_are_bounded() -> None:
+    alternatives = {f"{'w' * 100}{n}": -1.0 - n for n in range(20)}
+    columns = logprobs_of(chat(([200005, 17196, 200008, 12194], "Hi", [entry("Hi", -0.1, **alternatives)])))
+    [row] = columns["top"].values()
     assert [value for _, value in row] == [-1.0, -2.0, -3.0, -4.0, -5.0]
     assert {len(text) for text, _ in row} == {64}
 
 
-def test_a_built_in_capture_has_none() -> None:
-    for one in dashboard.builtin()[:3]:
-        assert told(inspector.load(one.path)[0]) is None
+def test_built_in_captures_have_no_logprobs() -> None:
+    for row in dashboard.builtin()[:3]:
+        assert logprobs_of(inspector.load(row.path)[0]) is None

@@ -106,10 +106,14 @@ def _plot(rows: pd.DataFrame, diagnosis: Diagnosis, theme: str) -> go.Figure:
         if not of_message.empty:
             label = dashboard.clip(name, 48)
             figure.add_bar(x=of_message["time"], y=of_message["times"], name=_safe(label), marker_color=hue)
-    asked_for = rows[rows["name"] == "requests"].groupby("time", as_index=False)["times"].sum()
-    if not asked_for.empty:
+    request_counts = rows[rows["name"] == "requests"].groupby("time", as_index=False)["times"].sum()
+    if not request_counts.empty:
         figure.add_scatter(
-            x=asked_for["time"], y=asked_for["times"], name="requests", mode="lines+markers", line_dash="dot"
+            x=request_counts["time"],
+            y=request_counts["times"],
+            name="requests",
+            mode="lines+markers",
+            line_dash="dot",
         )
     if plotted["time"].nunique() <= _FEW_TIMES:
         figure.update_traces(width=0.3, selector={"type": "bar"})

@@ -21,7 +21,7 @@ def content(text: str = "Hi") -> bytes:
     return "".join(f"{line}\n" for line in render(capture)).encode()
 
 
-def test_uploads_stand_before_the_built_in_captures_newest_first() -> None:
+def test_names_begin_with_uploads_newest_first() -> None:
     session = Session()
     assert open_file(session, "a.jsonl", content()) == ""
     assert open_file(session, "b.jsonl", content()) == ""
@@ -55,18 +55,18 @@ def test_a_file_with_several_captures_gives_each_a_number() -> None:
     assert session.capture == "two.har #1"
 
 
-def test_a_bad_file_is_a_sentence_and_changes_nothing() -> None:
+def test_open_file_that_is_invalid_changes_nothing() -> None:
     session = Session()
     assert "PNG image" in open_file(session, "x.png", b"\x89PNG\r\n\x1a\n")
     assert (session.opened, session.capture) == ({}, None)
 
 
-def test_a_title_says_what_a_built_in_capture_shows() -> None:
+def test_title_describes_a_built_in_capture() -> None:
     assert title(LEAK).startswith("Reasoning leaked, tool call broken · vLLM 0.14.1 · Two reasoning tokens")
     assert title("mine.jsonl") == "mine.jsonl · your file"
 
 
-def test_a_picker_shows_the_verdicts_that_are_known_without_an_audit() -> None:
+def test_labels_have_the_verdicts_known_without_an_audit() -> None:
     session = Session()
     assert open_file(session, "mine.jsonl", as_file(chat([OPENING, ("Hi", {}), CLOSED]))) == ""
     long = [("Hi", {"content": "Hi"})] * 20_001
@@ -74,12 +74,12 @@ def test_a_picker_shows_the_verdicts_that_are_known_without_an_audit() -> None:
     label = labels(session)
     assert label("mine.jsonl") == "✕ mine.jsonl · your file"
     assert label("long.jsonl") == "long.jsonl · your file"
-    assert {label(one.name).partition(" ")[0] for one in dashboard.builtin()} == {"✕", "!", "✓"}
+    assert {label(row.name).partition(" ")[0] for row in dashboard.builtin()} == {"✕", "!", "✓"}
     assert label(LEAK).startswith("✕ Reasoning leaked")
 
 
 def test_the_first_selection_is_the_first_error_with_tokens() -> None:
-    (capture,) = inspector.load(next(one.path for one in dashboard.builtin() if one.name == LEAK))
+    (capture,) = inspector.load(next(row.path for row in dashboard.builtin() if row.name == LEAK))
     assert first_selection(inspector.inspect(capture), 0) == Selection(4, 0)
     clean = inspector.inspect(chat([OPENING, ("Hi", {"content": "Hi"}), CLOSED]))
     assert first_selection(clean, 0) == Selection()
@@ -87,11 +87,11 @@ def test_the_first_selection_is_the_first_error_with_tokens() -> None:
     assert lost.findings[first_selection(lost, 0).finding or 0].token_start == first_selection(lost, 0).token
 
 
-def test_a_cause_comes_before_what_follows_from_it() -> None:
-    (capture,) = inspector.load(next(one.path for one in dashboard.builtin() if one.name == LEAK))
-    seen = inspector.inspect(capture)
-    turned = replace(seen, findings=list(reversed(seen.findings)))
+def test_first_selection_prefers_a_cause_to_its_consequences() -> None:
+    (capture,) = inspector.load(next(row.path for row in dashboard.builtin() if row.name == LEAK))
+    inspection = inspector.inspect(capture)
+    turned = replace(inspection, findings=list(reversed(inspection.findings)))
     assert turned.findings[0].kind is Kind.INVALID_TOOL_ARGUMENTS
     assert first_selection(turned, 0) == Selection(21, 1)
-    alone = replace(seen, findings=[turned.findings[0]])
+    alone = replace(inspection, findings=[turned.findings[0]])
     assert first_selection(alone, 0) == Selection(21, 0)

@@ -14,8 +14,8 @@ STEPS = [
 
 
 def figure(gap_s: float = 0.01, with_ids: bool = True) -> tuple[dict[str, int], str]:
-    seen = inspector.inspect(chat(STEPS, gap_s=gap_s, with_ids=with_ids))
-    drawn = timeline(f"{gap_s} {with_ids}", 0, "light", seen)
+    inspection = inspector.inspect(chat(STEPS, gap_s=gap_s, with_ids=with_ids))
+    drawn = timeline(f"{gap_s} {with_ids}", 0, "light", inspection)
     assert drawn is not None
     ends = {trace.name: trace.y[-1] for trace in drawn.data if trace.type == "scatter"}
     return ends, drawn.layout.xaxis2.title.text

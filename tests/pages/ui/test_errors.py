@@ -16,7 +16,7 @@ PAGES = Path(__file__).parents[3] / "pages"
 
 
 @pytest.mark.parametrize(
-    ("error", "shown"),
+    ("error", "sentence"),
     [
         (InspectorError("scans need the extra `scan`"), "Scans need the extra `scan`"),
         (InspectorError("no prompts, write one"), "No prompts, write one"),
@@ -28,8 +28,8 @@ PAGES = Path(__file__).parents[3] / "pages"
         (CaptureError("my file.jsonl", "the file is empty"), "my file.jsonl: the file is empty"),
     ],
 )
-def test_a_sentence_begins_with_a_capital_and_a_name_as_it_is(error: InspectorError, shown: str) -> None:
-    assert sentence_of(error) == shown
+def test_a_sentence_begins_with_a_capital_and_a_name_as_it_is(error: InspectorError, sentence: str) -> None:
+    assert sentence_of(error) == sentence
 
 
 def test_a_missing_extra_is_a_sentence_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,8 +46,8 @@ def test_what_an_error_quotes_is_no_markdown() -> None:
 
         show_error(InspectorError("no file <b>x</b> [a](https://host)"))
 
-    [shown] = AppTest.from_function(page).run().error
-    assert shown.value.startswith("No file \\<b\\>x")
+    [error] = AppTest.from_function(page).run().error
+    assert error.value.startswith("No file \\<b\\>x")
 
 
 def test_pages_show_errors_in_one_way() -> None:

@@ -15,50 +15,52 @@ def joined(drawn: list[tuple[str, str]]) -> str:
 
 @given(left=TEXTS, right=TEXTS)
 def test_both_texts_are_drawn_whole_and_marked_where_they_differ(left: str, right: str) -> None:
-    mine, other = sides(left, right)
-    assert mine is not None
-    assert (joined(mine), joined(other)) == (left, right)
-    assert ("mark" in {kind for kind, _ in [*mine, *other]}) == (left != right)
+    left_parts, right_parts = sides(left, right)
+    assert left_parts is not None
+    assert (joined(left_parts), joined(right_parts)) == (left, right)
+    assert ("mark" in {kind for kind, _ in [*left_parts, *right_parts]}) == (left != right)
 
 
-def test_what_one_side_lacks_is_a_gap_in_it() -> None:
+def test_sides_mark_missing_text_as_a_gap() -> None:
     assert sides("Need weather.", "Need") == (
         [("same", "Need"), ("mark", " weather.")],
         [("same", "Need"), ("gap", "")],
     )
 
 
-def test_a_side_that_cannot_be_known_has_no_parts() -> None:
+def test_sides_with_an_unknown_side_have_no_parts_for_it() -> None:
     assert sides(None, "Hi") == (None, [("same", "Hi")])
 
 
-def test_a_lost_word_in_a_long_text_is_in_sight() -> None:
+def test_sides_fold_around_a_lost_word() -> None:
     word = "word "
-    mine, other = sides(word * 2000 + "LOST " + word * 2000, word * 4000)
-    assert mine is not None
-    assert [kind for kind, _ in mine] == ["same", "fold", "same", "mark", "same", "fold", "same"]
-    assert sum(len(text) for _, text in mine) < 1000
-    assert [kind for kind, _ in other][3] == "gap"
-    assert mine[1][1] == "9,680 characters"
+    left_parts, right_parts = sides(word * 2000 + "LOST " + word * 2000, word * 4000)
+    assert left_parts is not None
+    assert [kind for kind, _ in left_parts] == ["same", "fold", "same", "mark", "same", "fold", "same"]
+    assert sum(len(text) for _, text in left_parts) < 1000
+    assert [kind for kind, _ in right_parts][3] == "gap"
+    assert left_parts[1][1] == "9,680 characters"
 
 
 def test_many_differences_are_counted_not_drawn() -> None:
-    mine, other = sides(" ".join(f"a{n}" for n in range(1000)), " ".join(f"b{n}" for n in range(1000)))
-    assert mine is not None
-    assert len(mine) <= 401
-    assert mine[-1] == other[-1]
-    assert mine[-1][0] == "fold"
+    left_parts, right_parts = sides(
+        " ".join(f"a{n}" for n in range(1000)), " ".join(f"b{n}" for n in range(1000))
+    )
+    assert left_parts is not None
+    assert len(left_parts) <= 401
+    assert left_parts[-1] == right_parts[-1]
+    assert left_parts[-1][0] == "fold"
 
 
 def test_one_difference_of_a_megabyte_is_cut() -> None:
-    mine, _ = sides("x" * 1_000_000, "")
-    assert mine is not None
-    ((kind, text),) = mine
+    left_parts, _ = sides("x" * 1_000_000, "")
+    assert left_parts is not None
+    ((kind, text),) = left_parts
     assert kind == "mark"
     assert text.endswith("… and 996,000 more characters")
 
 
-def test_fields_are_named_for_people() -> None:
+def test_field_words() -> None:
     assert field_words("content") == ["content"]
     assert field_words("tool_calls[1].arguments") == ["tool call 2", "arguments"]
     assert field_words("mcp_call[0].arguments") == ["mcp call 1", "arguments"]

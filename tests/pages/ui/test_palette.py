@@ -12,8 +12,8 @@ HEX = re.compile(r"#[0-9a-fA-F]{3,8}\b")
 
 
 def test_colours_are_written_in_the_palette_alone() -> None:
-    sheets = [*PAGES.rglob("*.css"), *(one for one in PAGES.rglob("*.py") if one.name != "palette.py")]
-    assert {one.name: found for one in sheets if (found := HEX.findall(one.read_text("utf-8")))} == {}
+    sheets = [*PAGES.rglob("*.css"), *(path for path in PAGES.rglob("*.py") if path.name != "palette.py")]
+    assert {path.name: colours for path in sheets if (colours := HEX.findall(path.read_text("utf-8")))} == {}
 
 
 def test_every_custom_property_of_a_sheet_is_defined_in_its_component_or_in_the_palette() -> None:
@@ -28,9 +28,9 @@ def test_every_custom_property_of_a_sheet_is_defined_in_its_component_or_in_the_
 
 def test_the_style_sheet_holds_every_shade_and_the_dark_ones_where_they_differ() -> None:
     light, dark = stylesheet().splitlines()
-    for name, one in PALETTE.items():
-        assert f"--{name}:{one.light};" in light
-        assert (f"--{name}:{one.dark};" in dark) is (one.light != one.dark)
+    for name, colour in PALETTE.items():
+        assert f"--{name}:{colour.light};" in light
+        assert (f"--{name}:{colour.dark};" in dark) is (colour.light != colour.dark)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

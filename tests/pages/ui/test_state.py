@@ -10,7 +10,7 @@ def opened(name: str) -> Opened:
     return Opened(name=name, digest=name, capture=CAPTURE)
 
 
-def test_another_capture_begins_without_a_place_and_moves_the_strip() -> None:
+def test_choose_clears_the_selection_and_navigates() -> None:
     session = Session()
     session.choose("a")
     session.navigate_first(Selection(4, 0))
@@ -20,7 +20,7 @@ def test_another_capture_begins_without_a_place_and_moves_the_strip() -> None:
     assert session.navigations > navigations
 
 
-def test_a_capture_begins_at_its_first_finding_once_and_not_over_a_link() -> None:
+def test_navigate_first_applies_once_and_not_over_a_link() -> None:
     session = Session()
     session.choose("a")
     session.navigate_first(Selection(4, 0))
@@ -34,7 +34,7 @@ def test_a_capture_begins_at_its_first_finding_once_and_not_over_a_link() -> Non
     assert session.selection == Selection(7)
 
 
-def test_what_the_strip_told_before_is_not_heard_again() -> None:
+def test_select_ignores_a_selection_that_was_taken_over_before() -> None:
     session = Session()
     session.select(Selection(9), at=1)
     session.navigate(Selection(3))
@@ -44,7 +44,7 @@ def test_what_the_strip_told_before_is_not_heard_again() -> None:
     assert session.selection == Selection(9)
 
 
-def test_what_the_user_chooses_in_the_strip_does_not_move_the_strip() -> None:
+def test_select_does_not_navigate() -> None:
     session = Session()
     session.choose("a")
     target, navigations = session.target, session.navigations
@@ -52,7 +52,7 @@ def test_what_the_user_chooses_in_the_strip_does_not_move_the_strip() -> None:
     assert (session.target, session.navigations) == (target, navigations)
 
 
-def test_a_page_that_is_opened_again_starts_where_the_user_was() -> None:
+def test_turn_to_navigates_to_the_selection() -> None:
     session = Session()
     session.turn_to("Replay")
     session.select(Selection(9, 1), at=1)
@@ -61,7 +61,7 @@ def test_a_page_that_is_opened_again_starts_where_the_user_was() -> None:
     assert session.target == Selection(9, 1)
 
 
-def test_uploads_are_kept_up_to_a_number_and_the_oldest_goes_first() -> None:
+def test_open_drops_the_oldest_upload_beyond_the_limit() -> None:
     session = Session()
     for number in range(OPENED_AT_MOST + 3):
         session.open([opened(f"c{number}")])
@@ -70,7 +70,7 @@ def test_uploads_are_kept_up_to_a_number_and_the_oldest_goes_first() -> None:
     assert session.capture == f"c{OPENED_AT_MOST + 2}"
 
 
-def test_a_file_with_many_captures_is_kept_whole() -> None:
+def test_open_keeps_all_captures_of_one_file() -> None:
     session = Session()
     session.open([opened(f"c{number}") for number in range(OPENED_AT_MOST * 2)])
     assert len(session.opened) == OPENED_AT_MOST * 2

@@ -15,14 +15,14 @@ from tests.support.strips import unpacked
 
 
 def packed(capture: Capture) -> tuple[dict[str, Any], Payload]:
-    seen = inspector.inspect(capture)
-    payload = dashboard.strip(seen, key="k", choice=seen.reading.choices[0])
+    inspection = inspector.inspect(capture)
+    payload = dashboard.strip(inspection, key="k", choice=inspection.reading.choices[0])
     return json.loads(json.dumps(payload)), pack(payload, digest="d")
 
 
-@pytest.mark.parametrize("name", [one.name for one in builtin()])
+@pytest.mark.parametrize("name", [row.name for row in builtin()])
 def test_a_payload_comes_back_as_it_was(name: str) -> None:
-    [path] = [one.path for one in builtin() if one.name == name]
+    [path] = [row.path for row in builtin() if row.name == name]
     payload, sent = packed(load(path)[0])
     assert unpacked(sent.content) == payload
 

@@ -22,7 +22,7 @@ def test_numbers_have_separators_and_words_do_not() -> None:
     table = pd.DataFrame(
         [{"version": "0.33.0", "captures": 1133, "tokens": None}, {"captures": 7, "tokens": 4096}]
     )
-    assert {name: one["type_config"]["format"] for name, one in counts(table).items()} == {
+    assert {name: column["type_config"]["format"] for name, column in counts(table).items()} == {
         "captures": "localized",
         "tokens": "localized",
     }

@@ -28,33 +28,33 @@ def releases(text: str) -> set[str]:
     return set(RELEASE.findall(text.replace("\\", "").replace("<b>", "").replace("</b>", "")))
 
 
-def check(seen: Inspection) -> None:
-    told = diagnose_capture(seen.findings, seen.reading)
-    report = facts(seen)
-    assert (seen.cause is None) == (not told.answers) == (not report.issues)
-    for finding, cause in zip(seen.findings, seen.causes, strict=True):
+def check(inspection: Inspection) -> None:
+    diagnosis = diagnose_capture(inspection.findings, inspection.reading)
+    report = facts(inspection)
+    assert (inspection.cause is None) == (not diagnosis.answers) == (not report.issues)
+    for finding, cause in zip(inspection.findings, inspection.causes, strict=True):
         assert [cause.id] == list(finding.known_issues[:1]) if cause else not finding.known_issues
-    results = json.loads(audit_sarif([seen]))["runs"][0]["results"]
-    steps = [one["properties"]["first_step"] for one in results]
-    assert steps == [cause and cause.first_step for cause in seen.causes]
-    if seen.cause is None:
+    results = json.loads(audit_sarif([inspection]))["runs"][0]["results"]
+    steps = [result["properties"]["first_step"] for result in results]
+    assert steps == [cause and cause.first_step for cause in inspection.causes]
+    if inspection.cause is None:
         return
-    step = seen.cause.first_step
-    assert step in seen.verdict.known
-    assert audit_row("x", seen)["verdict"]["cause"]["first_step"] == step
-    situation = situation_of(seen.reading)
-    assert issue_row(seen.cause.id, situation)["fix"] == step
-    assert told.answers[0].issue.id == report.issues[0].issue.id == seen.cause.id
-    assert told.steps_for(told.answers[0].issue)[0] == report.steps[0] == step
-    assert diagnosis_row("", told)["answers"][0]["steps"][0] == step
+    step = inspection.cause.first_step
+    assert step in inspection.verdict.known
+    assert audit_row("x", inspection)["verdict"]["cause"]["first_step"] == step
+    situation = situation_of(inspection.reading)
+    assert issue_row(inspection.cause.id, situation)["fix"] == step
+    assert diagnosis.answers[0].issue.id == report.issues[0].issue.id == inspection.cause.id
+    assert diagnosis.steps_for(diagnosis.answers[0].issue)[0] == report.steps[0] == step
+    assert diagnosis_row("", diagnosis)["answers"][0]["steps"][0] == step
 
     # Nothing else recommends another release than the steps do.
-    known = issues()
+    catalogue = issues()
     advised = set[str]()
-    for name in {answer.issue.id for answer in told.answers}:
-        advised |= releases(" ".join((*steps_for(known[name], situation), known[name].title)))
-    reasons = " ".join(reason.words for answer in told.answers for reason in answer.reasons)
-    for text in (markdown_report(seen), html_report(seen), reasons, seen.verdict.known):
+    for name in {answer.issue.id for answer in diagnosis.answers}:
+        advised |= releases(" ".join((*steps_for(catalogue[name], situation), catalogue[name].title)))
+    reasons = " ".join(reason.words for answer in diagnosis.answers for reason in answer.reasons)
+    for text in (markdown_report(inspection), html_report(inspection), reasons, inspection.verdict.known):
         assert releases(text) <= advised
         assert "fixed in" not in text
 
@@ -75,7 +75,7 @@ def sampled() -> Iterator[Inspection]:
 @pytest.mark.sweep
 def test_all_advice_for_captures_of_the_matrix_is_the_same() -> None:
     named = 0
-    for seen in sampled():
-        check(seen)
-        named += seen.cause is not None
+    for inspection in sampled():
+        check(inspection)
+        named += inspection.cause is not None
     assert named > 20

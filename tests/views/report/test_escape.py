@@ -28,7 +28,7 @@ class Reader(HTMLParser):
 
 
 @given(text=HOSTILE)
-def test_html_shows_the_text_and_makes_no_tag_but_the_name_of_what_hides(text: str) -> None:
+def test_html_text_has_no_tags_but_names_of_invisible_characters(text: str) -> None:
     reader = Reader()
     reader.feed(html_text(text))
     reader.close()
@@ -39,7 +39,7 @@ def test_html_shows_the_text_and_makes_no_tag_but_the_name_of_what_hides(text: s
 
 
 @given(text=HOSTILE)
-def test_a_fence_is_not_ended_by_what_it_holds(text: str) -> None:
+def test_fence_is_not_ended_by_its_text(text: str) -> None:
     lines = fence(text, "json").split("\n")
     ticks = lines[-1]
     assert set(ticks) == {"`"}
@@ -49,17 +49,17 @@ def test_a_fence_is_not_ended_by_what_it_holds(text: str) -> None:
 
 
 @given(text=HOSTILE)
-def test_inline_code_is_one_line_that_its_backticks_cannot_end(text: str) -> None:
-    shown = code(text)
-    assert "\n" not in shown
+def test_code_is_one_line_that_its_backticks_cannot_end(text: str) -> None:
+    inline = code(text)
+    assert "\n" not in inline
     if text:
-        ticks = re.match("`+", shown)
+        ticks = re.match("`+", inline)
         assert ticks is not None
-        assert shown.endswith(ticks[0])
-        runs = re.findall("`+", shown[len(ticks[0]) : -len(ticks[0])])
+        assert inline.endswith(ticks[0])
+        runs = re.findall("`+", inline[len(ticks[0]) : -len(ticks[0])])
         assert len(ticks[0]) not in {len(run) for run in runs}
     else:
-        assert shown == "(empty)"
+        assert inline == "(empty)"
 
 
 def test_bidi_and_control_characters_are_named() -> None:
@@ -89,5 +89,5 @@ def test_credentials_of_headers_and_addresses_are_masked() -> None:
 @pytest.mark.parametrize(
     "text", ["risk-averse people", "sk-short", "a Bearer of news", "https://host:8000/v1"]
 )
-def test_ordinary_words_stay(text: str) -> None:
+def test_masked_keeps_ordinary_words(text: str) -> None:
     assert masked(text) == text

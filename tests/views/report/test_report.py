@@ -27,7 +27,7 @@ from tests.support.hostile import hostile
 from tests.support.streams import GOOD, LEAK, Step, aborted, chat, chat_chunk
 
 ROOT = Path(__file__).parents[3]
-STORED = {one.name: one.path for one in builtin()}
+STORED = {row.name: row.path for row in builtin()}
 ALLOWED = {
     "html",
     "head",
@@ -107,25 +107,25 @@ def stored(name: str) -> Inspection:
 
 
 def read(page: str) -> Page:
-    found = Page(page)
-    assert found.open == []
-    assert found.tags <= ALLOWED
+    parsed = Page(page)
+    assert parsed.open == []
+    assert parsed.tags <= ALLOWED
     assert not any(
-        name.startswith("on") or name in {"href", "src", "srcdoc"} for _, name, _ in found.attributes
+        name.startswith("on") or name in {"href", "src", "srcdoc"} for _, name, _ in parsed.attributes
     )
-    return found
+    return parsed
 
 
 @pytest.mark.parametrize("name", STORED)
 def test_a_page_of_a_real_capture_holds_verdict_findings_and_replay_and_loads_nothing(name: str) -> None:
-    one = stored(name)
-    html = html_report(one)
+    inspection = stored(name)
+    html = html_report(inspection)
     page = read(html)
     assert "default-src 'none'" in html
     assert "url(" not in html
-    assert one.verdict.sentence in page.text
+    assert inspection.verdict.sentence in page.text
     joiner = {0x200D: "U+200D"}  # joins emoji; named, as any invisible character
-    assert all(explain(finding).translate(joiner) in page.text for finding in one.findings[:20])
+    assert all(explain(finding).translate(joiner) in page.text for finding in inspection.findings[:20])
     assert f"python -m inspector audit {name}.jsonl" in page.text
     assert "/home/somebody" not in html
 
@@ -177,9 +177,9 @@ def test_texts_that_differ_and_are_right_are_not_called_equal() -> None:
 
 def test_a_list_of_token_ids_becomes_a_report() -> None:
     [ids] = loads(b"[200005, 35644, 200008, 976]", "ids.json")
-    one = inspect(ids)
-    assert "A list of token IDs has no delivered text." in read(html_report(one)).text
-    assert "delivered:" not in markdown_report(one)
+    inspection = inspect(ids)
+    assert "A list of token IDs has no delivered text." in read(html_report(inspection)).text
+    assert "delivered:" not in markdown_report(inspection)
 
 
 def test_texts_of_which_not_all_tokens_are_known_are_not_called_lost() -> None:
@@ -198,12 +198,12 @@ def test_a_report_has_the_texts_of_the_choice_that_is_wrong() -> None:
         ),
         "[DONE]",
     ]
-    one = inspect(replace(chat(GOOD), events=[Event(text, 0.1) for text in data]))
-    text = read(html_report(one)).text
+    inspection = inspect(replace(chat(GOOD), events=[Event(text, 0.1) for text in data]))
+    text = read(html_report(inspection)).text
     assert "choice 0, content" in text
     assert "choice 1, content" in text
     assert "Tokens and delivery of choice 0" in text
-    assert "`choice 1, content`, generated according to token IDs" in markdown_report(one)
+    assert "`choice 1, content`, generated according to token IDs" in markdown_report(inspection)
 
 
 def test_a_report_says_how_many_choices_it_leaves_out() -> None:
@@ -214,8 +214,8 @@ def test_a_report_says_how_many_choices_it_leaves_out() -> None:
             chat_chunk(ids, {"content": text}, index=number, finish="stop")
             for number, text in enumerate(texts)
         ]
-        one = inspect(replace(chat(GOOD), events=[Event(text, 0.1) for text in [*chunks, "[DONE]"]]))
-        return read(html_report(one)).text, markdown_report(one)
+        inspection = inspect(replace(chat(GOOD), events=[Event(text, 0.1) for text in [*chunks, "[DONE]"]]))
+        return read(html_report(inspection)).text, markdown_report(inspection)
 
     page, issue = reports(*["Hi"] * 8)
     assert "more choice" not in page + issue
@@ -233,10 +233,10 @@ def test_a_page_can_hold_how_it_compares() -> None:
         inspect(chat(GOOD, version="0.15.0"), name="a"),
         inspect(chat(LEAK, version="0.14.1"), name="b"),
     )
-    found = compare(left, right)
-    page = read(html_report(right, against=found))
-    assert found.sentence in page.text
-    assert found.sentence not in read(html_report(right)).text
+    comparison = compare(left, right)
+    page = read(html_report(right, against=comparison))
+    assert comparison.sentence in page.text
+    assert comparison.sentence not in read(html_report(right)).text
 
 
 def test_hostile_text_stays_text_in_the_page() -> None:
@@ -288,9 +288,9 @@ def test_any_capture_becomes_a_page_and_a_bug_report(generated: str, delivered: 
         ]
     }
     header = Header(endpoint=Endpoint.CHAT, request={name or "a": delivered}, status=200)
-    one = inspect(Capture(header=header, events=[Event(json.dumps(chunk), 0.1)]), name=name)
-    read(html_report(one))
-    assert markdown_report(one).endswith("\n")
+    inspection = inspect(Capture(header=header, events=[Event(json.dumps(chunk), 0.1)]), name=name)
+    read(html_report(inspection))
+    assert markdown_report(inspection).endswith("\n")
 
 
 def test_a_page_of_many_tokens_stays_small() -> None:
@@ -300,17 +300,19 @@ def test_a_page_of_many_tokens_stays_small() -> None:
     begin = json.dumps(
         {"choices": [{"index": 0, "delta": {}, "token_ids": encode("<|channel|>final<|message|>")}]}
     )
-    one = inspect(Capture(header=header, events=[Event(begin, 0.1), Event(data, 0.2), Event("[DONE]", 0.3)]))
-    html = html_report(one)
+    inspection = inspect(
+        Capture(header=header, events=[Event(begin, 0.1), Event(data, 0.2), Event("[DONE]", 0.3)])
+    )
+    html = html_report(inspection)
     assert "more …" in read(html).text
     assert len(html) < 200_000
-    assert len(markdown_report(one)) < 200_000
+    assert len(markdown_report(inspection)) < 200_000
 
 
 def test_a_report_shows_the_token_that_was_never_sent() -> None:
     words = "Unexpected token 12606 while expecting start token 200006"
-    seen = inspect(aborted(["<|channel|>analysis<|message|>Hm"], words), name="x.jsonl")
-    html, text = html_report(seen), markdown_report(seen)
+    inspection = inspect(aborted(["<|channel|>analysis<|message|>Hm"], words), name="x.jsonl")
+    html, text = html_report(inspection), markdown_report(inspection)
     assert "class='cell unsent token'" in html
     assert "class='cell unsent gap'" in html
     assert "<sub>12606</sub>" in html
@@ -328,9 +330,10 @@ def test_the_replay_commands_work_as_printed_on_the_page_and_on_the_command_line
         (capture,) = load(ROOT / "fixtures" / "chat-tool-call-leak-vllm-0.14.1.jsonl")
         section = markdown_report(inspect(capture, name=name)).split("### Replay\n")[1]
         script = section.split("```sh\n")[1].split("```")[0]
-        told = script.splitlines()
+        commands = script.splitlines()
         audit, play, curl = (
-            next(line for line in told if word in line) for word in (" audit ", " play ", "localhost:8001")
+            next(line for line in commands if word in line)
+            for word in (" audit ", " play ", "localhost:8001")
         )
         assert script.startswith("# in the folder of the capture\n")
         file = shlex.split(audit)[-1]

@@ -28,14 +28,14 @@ from tests.support.streams import GOOD, LOSS, Step, chat
         ),
     ],
 )
-def test_what_the_judge_refuses_shrinks_to_a_few_tokens(name: str, kind: Kind, text: str) -> None:
-    (path,) = [one.path for one in builtin() if one.name == name]
-    seen = inspect(load(path)[0])
-    (finding,) = [one for one in seen.findings if one.kind is kind]
-    shown = reproduce(seen.reading.choice, finding)
-    assert shown is not None
-    assert (shown.ids, shown.shrunk, shown.by_parser) == (encode(text), True, True)
-    assert refusal(shown.ids) == shown.says == finding.delivered
+def test_reproduce_shrinks_tokens_that_the_reference_parser_rejects(name: str, kind: Kind, text: str) -> None:
+    (path,) = [row.path for row in builtin() if row.name == name]
+    inspection = inspect(load(path)[0])
+    (finding,) = [finding for finding in inspection.findings if finding.kind is kind]
+    reproduction = reproduce(inspection.reading.choice, finding)
+    assert reproduction is not None
+    assert (reproduction.ids, reproduction.shrunk, reproduction.by_parser) == (encode(text), True, True)
+    assert refusal(reproduction.ids) == reproduction.says == finding.delivered
 
 
 HARMONY = st.lists(
@@ -50,47 +50,49 @@ HARMONY = st.lists(
 
 @settings(deadline=None, max_examples=200)
 @given(ids=HARMONY)
-def test_a_minimal_list_fails_alike_and_no_token_can_go(ids: list[int]) -> None:
+def test_minimal_list_fails_and_no_token_can_be_omitted(ids: list[int]) -> None:
     words = refusal(ids)
     if words is None:
         return
 
-    def fails(some: Sequence[int]) -> bool:
-        return refusal(some) == words
+    def fails(part: Sequence[int]) -> bool:
+        return refusal(part) == words
 
-    shown, shrunk = minimal(ids, fails)
+    minimal_ids, shrunk = minimal(ids, fails)
     assert shrunk
-    assert fails(shown)
-    assert len(shown) == 1 or not any(fails(shown[:at] + shown[at + 1 :]) for at in range(len(shown)))
+    assert fails(minimal_ids)
+    assert len(minimal_ids) == 1 or not any(
+        fails(minimal_ids[:at] + minimal_ids[at + 1 :]) for at in range(len(minimal_ids))
+    )
 
 
-def test_thousands_of_messages_shrink_in_bounded_work() -> None:
+def test_minimal_of_thousands_of_messages_is_bounded() -> None:
     message = encode("<|start|>assistant<|channel|>analysis<|message|>word after word<|end|>")
     ids = message * (20_000 // len(message)) + encode("<|return|>")
     words = refusal(ids)
     judged = 0
 
-    def fails(some: Sequence[int]) -> bool:
+    def fails(part: Sequence[int]) -> bool:
         nonlocal judged
-        judged += len(some)
-        return refusal(some) == words
+        judged += len(part)
+        return refusal(part) == words
 
     assert minimal(ids, fails) == (encode("<|message|><|end|><|return|>"), True)
     assert judged < 3 * len(ids)
 
 
-def test_a_search_without_end_is_cut_short_and_says_so() -> None:
+def test_minimal_reports_a_search_that_was_cut_short() -> None:
     ids = list(range(3_000))
-    shown, shrunk = minimal(ids, lambda some: len(some) > 2_000 and some[-1] == 2_999)
+    minimal_ids, shrunk = minimal(ids, lambda part: len(part) > 2_000 and part[-1] == 2_999)
     assert not shrunk
-    assert 2_000 < len(shown) <= 3_000
+    assert 2_000 < len(minimal_ids) <= 3_000
 
 
-def test_what_does_not_fail_stays_whole() -> None:
+def test_minimal_of_tokens_that_do_not_fail_is_all_of_them() -> None:
     assert minimal([1, 2, 3], lambda _: False) == ([1, 2, 3], False)
 
 
-def test_arguments_that_are_no_json_are_shown_by_their_message() -> None:
+def test_reproduce_invalid_arguments_by_their_message() -> None:
     call = "<|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json<|message|>"
     steps: Sequence[Step] = (
         GOOD[0],
@@ -98,26 +100,30 @@ def test_arguments_that_are_no_json_are_shown_by_their_message() -> None:
         (f'{call}{{"city": Paris', {"tool_calls": [{"index": 0, "function": {"name": "f"}}]}),
         ("<|call|>", {"tool_calls": [{"index": 0, "function": {"arguments": '{"city": Paris'}}]}),
     )
-    seen = inspect(chat(steps, finish="tool_calls"))
-    (finding,) = [one for one in seen.findings if one.kind is Kind.INVALID_TOOL_ARGUMENTS]
-    shown = reproduce(seen.reading.choice, finding)
-    assert shown is not None
-    assert shown.shrunk
-    assert len(shown.ids) < len(encode(call)) + 6
+    inspection = inspect(chat(steps, finish="tool_calls"))
+    (finding,) = [finding for finding in inspection.findings if finding.kind is Kind.INVALID_TOOL_ARGUMENTS]
+    reproduction = reproduce(inspection.reading.choice, finding)
+    assert reproduction is not None
+    assert reproduction.shrunk
+    assert len(reproduction.ids) < len(encode(call)) + 6
 
 
-def test_a_servers_loss_gives_the_message_and_what_a_server_must_sample() -> None:
-    seen = inspect(chat(LOSS))
-    (finding,) = seen.findings
-    shown = reproduce(seen.reading.choice, finding)
-    assert shown is not None
-    assert shown.ids == shown.script == encode("<|channel|>analysis<|message|>Need weather.<|end|>")
-    assert (shown.by_parser, shown.shrunk) == (False, False)
+def test_reproduce_a_loss_by_the_server() -> None:
+    inspection = inspect(chat(LOSS))
+    (finding,) = inspection.findings
+    reproduction = reproduce(inspection.reading.choice, finding)
+    assert reproduction is not None
+    assert (
+        reproduction.ids
+        == reproduction.script
+        == encode("<|channel|>analysis<|message|>Need weather.<|end|>")
+    )
+    assert (reproduction.by_parser, reproduction.shrunk) == (False, False)
 
 
-def test_without_tokens_there_is_nothing_to_reproduce() -> None:
-    (path,) = [one.path for one in builtin() if one.name == "responses-dropped-tokens-vllm-0.13.0"]
-    seen = inspect(load(path)[0])
-    assert [reproduce(seen.reading.choice, finding) for finding in seen.findings] == [None] * len(
-        seen.findings
+def test_reproduce_without_tokens_is_none() -> None:
+    (path,) = [row.path for row in builtin() if row.name == "responses-dropped-tokens-vllm-0.13.0"]
+    inspection = inspect(load(path)[0])
+    assert [reproduce(inspection.reading.choice, finding) for finding in inspection.findings] == [None] * len(
+        inspection.findings
     )
