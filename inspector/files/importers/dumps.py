@@ -26,10 +26,10 @@ def read_dump(content: bytes, name: str) -> list[Capture]:
         status, at = int(found[1]), found.end()
     body = content[at:] if at else content
     read = answer(body, name)
-    endpoint, notes = read.endpoint, read.notes
+    endpoint, notes, guessed = read.endpoint, read.notes, False
     refused = read.failed or (status is not None and status >= 400)
     if endpoint is None and refused:
-        endpoint, notes = Endpoint.CHAT, (*notes, ENDPOINT_GUESSED)
+        endpoint, notes, guessed = Endpoint.CHAT, (*notes, ENDPOINT_GUESSED), True
     if endpoint is None and not read.events:
         raise CaptureError(name, "headers without a body; let curl finish and save the output again")
     if endpoint is None:
@@ -39,7 +39,9 @@ def read_dump(content: bytes, name: str) -> list[Capture]:
     if len(parts) > CAPTURES:
         raise CaptureError(name, over(CAPTURES, "responses"))
     source = "curl -i dump" if status is not None else "curl dump"
-    header = Header(endpoint=endpoint, model=read.model, status=status, source=source)
+    header = Header(
+        endpoint=endpoint, endpoint_guessed=guessed, model=read.model, status=status, source=source
+    )
     return [Capture(header=header, events=events, notes=notes) for events in parts]
 
 
