@@ -93,6 +93,8 @@ class Header:
     """What is known before the first event."""
 
     endpoint: Endpoint
+    endpoint_guessed: bool = False
+    """True if the file did not show the endpoint."""
     request: Mapping[str, Any] = field(default_factory=dict)
     """The request's JSON body, without secrets; empty when unknown."""
     model: str | None = None
@@ -139,7 +141,7 @@ _quoted: Final = json.encoder.encode_basestring_ascii
 _FORMAT: Final = "harmony_capture"
 _LATEST_S: Final = 1e9  # about 30 years: no stream takes longer, and this bound rejects NaN too
 _TEXTS: Final = ("model", "server_version", "owned_by", "started_at", "source")
-_KNOWN: Final = {_FORMAT, "endpoint", "request", "status", "script", "notes", *_TEXTS}
+_KNOWN: Final = {_FORMAT, "endpoint", "endpoint_guessed", "request", "status", "script", "notes", *_TEXTS}
 _SHOWN: Final = 40
 _LINES_AT_MOST: Final = EVENTS + 2
 
@@ -159,6 +161,8 @@ def header_line(header: Header, notes: Sequence[str] = ()) -> str:
     Raises CaptureError if the request is nested too deeply for Python's JSON encoder.
     """
     row: dict[str, Any] = {_FORMAT: VERSION, "endpoint": header.endpoint.value}
+    if header.endpoint_guessed:
+        row["endpoint_guessed"] = True
     if header.request:
         row["request"] = redact(header.request)
     row.update({key: value for key in _TEXTS[:3] if (value := getattr(header, key)) is not None})
@@ -320,6 +324,7 @@ def _header(line: str, name: str, number: int) -> tuple[Header, tuple[str, ...]]
         raise CaptureError(name, why, line=number)
     script = row.get("script")
     values = {
+        "endpoint_guessed": (bool, "true or false"),
         "request": (dict, "an object"),
         "status": (int, "a number"),
         "script": (list, "a list of token IDs"),
@@ -333,6 +338,7 @@ def _header(line: str, name: str, number: int) -> tuple[Header, tuple[str, ...]]
         raise CaptureError(name, "the header's script contains something other than token IDs", line=number)
     header = Header(
         endpoint=Endpoint(endpoint),
+        endpoint_guessed=bool(row.get("endpoint_guessed")),
         request=row.get("request") or {},
         model=row.get("model"),
         server_version=row.get("server_version"),

@@ -11,7 +11,7 @@ from inspector.analysis.audit import KINDS, Finding, Kind, Side, Transmission, e
 from inspector.analysis.audit.missing_ids import evidence_hint
 from inspector.analysis.audit.verdict import Clause, Level, Verdict, verdict
 from inspector.analysis.reading import Reading
-from inspector.capture.capture import ENDPOINT_GUESSED, Endpoint
+from inspector.capture.capture import Endpoint
 from inspector.issues.catalogue import catalogue
 from inspector.issues.cause import (
     SHOWN,
@@ -232,7 +232,6 @@ def _candidates(
     """The issues that can explain findings of the kinds that are wanted."""
     found = []
     told = _BY_FINAL if any(one.told_messages for one in by_choice) else frozenset[Kind]()
-    guessed = ENDPOINT_GUESSED in reading.notes
     endpoint, engine, request = reading.header.endpoint, reading.engine, reading.header.request
     version = reading.server_version
     released = partial(
@@ -244,7 +243,7 @@ def _candidates(
     for issue, possible, without, by_message in known:
         if wanted.isdisjoint(possible) and not (by_message and not wanted.isdisjoint(told)):
             continue
-        if issue.endpoints and endpoint not in issue.endpoints and not guessed:
+        if issue.endpoints and endpoint not in issue.endpoints and not reading.header.endpoint_guessed:
             continue
         if issue.engines and engine.name not in issue.engines:
             continue

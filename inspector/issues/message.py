@@ -25,6 +25,8 @@ class Message:
     """Whether a frame, a log line or an error payload of the server has it."""
     cut: bool = False
     """Whether the text breaks off: `matched` are issues whose messages begin like it."""
+    without_error: bool = False
+    """Whether it is a traceback that breaks off before its error."""
 
 
 class Match(NamedTuple):

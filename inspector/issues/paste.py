@@ -14,9 +14,6 @@ from inspector.issues.message import Match, Message
 from inspector.issues.pieces import Known, Piece, beginning_of, joined
 from inspector.issues.schema import Pattern
 
-BREAKS_OFF: Final = "a traceback that is cut off: "
-"""Begins the message of a traceback without its last line."""
-
 _FOLDED: Final = 16
 """Characters that a text needs to be looked for in any case."""
 _LONGEST: Final = 300

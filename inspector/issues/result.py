@@ -7,7 +7,6 @@ from typing import Final, assert_never
 
 from inspector.issues.issue import Confidence, Issue, Side
 from inspector.issues.judges import Judgement
-from inspector.issues.paste import BREAKS_OFF
 from inspector.issues.ranking import Answer
 from inspector.issues.routes import Route
 from inspector.issues.scan import VersionSeen
@@ -57,6 +56,8 @@ class Failure:
     by_version: dict[str, int] = field(default_factory=dict)
     cut: bool = False
     """Whether the text ends within the message."""
+    without_error: bool = False
+    """Whether it is a traceback that breaks off before its error."""
 
     @property
     def general(self) -> bool:
@@ -179,8 +180,7 @@ def paste_next(failures: Sequence[Failure], *, of_ours: bool, of_server: bool) -
     """What to give next for a text that no entry knows."""
     if not failures:
         return _PASTE_NEXT
-    message = failures[0].message
-    if failures[0].cut or message.startswith(BREAKS_OFF):
+    if failures[0].cut or failures[0].without_error:
         return "The message is cut off: paste the traceback down to its last line."
     if of_server:
         return "Paste the lines above it too: the first error of the server's log is the cause of later ones."

@@ -28,7 +28,7 @@ from inspector.issues.lines import (
     versions_in,
 )
 from inspector.issues.message import Match, Message
-from inspector.issues.paste import BREAKS_OFF, Paste, messages_of
+from inspector.issues.paste import Paste, messages_of
 from inspector.issues.pieces import Known, Piece
 from inspector.issues.timeline import Timeline
 from inspector.issues.wanted import Wanted
@@ -168,8 +168,9 @@ class Scan:
             # A traceback without its last line: the last line of code may say what was called.
             called = self._frame[-1]
             match = self._match(called)
-            text = match.text if match.issues else f"{BREAKS_OFF}{called.strip()[:_KEY]}"
+            text = match.text if match.issues else f"a traceback that is cut off: {called.strip()[:_KEY]}"
             self._fail(Match(text, match.issues), Split("", "", None), called)
+            self.messages[text].without_error = not match.issues
         if not self.messages:
             for line, (first, times) in self.access.items():
                 match = self._match(line)

@@ -17,7 +17,6 @@ from inspector.issues.clean import apart, uncoloured
 from inspector.issues.closest import closest
 from inspector.issues.issue import Issue, Rate, Side, Texts
 from inspector.issues.message import Message
-from inspector.issues.paste import BREAKS_OFF
 from inspector.issues.ranking import Answer, Because, Reason, ranked, sides, version_reason
 from inspector.issues.result import Diagnosis, Failure, paste_next, sentence
 from inspector.issues.routes import Route, find_server, find_startup, names_ours
@@ -130,11 +129,7 @@ class _Diagnosing:
         refused = issue is not None and issue.sides == (Side.CLIENT,)
         if issue is not None and not issue.general and not refused:
             return None
-        unknown = [
-            failure.message
-            for failure in failures
-            if not (failure.answers or failure.message.startswith(BREAKS_OFF))
-        ]
+        unknown = [failure.message for failure in failures if not (failure.answers or failure.without_error)]
         return find_startup(self.whole, unknown, failing=bool(failures) and not refused)
 
     def _closest(self, failures: Sequence[Failure]) -> tuple[Issue, ...]:
@@ -178,6 +173,7 @@ class _Diagnosing:
             share=share,
             by_version=dict(message.by_version),
             cut=message.cut,
+            without_error=message.without_error,
         )
 
     def _answer(

@@ -41,10 +41,10 @@ def read_dump(dump: bytes, content: Content) -> list[Capture]:
 
 def captures_of(response: Answer, content: Content, status: int | None = None) -> list[Capture]:
     """One capture for each of the responses that a body consists of."""
-    endpoint, notes, name = response.endpoint, response.notes, content.name
+    endpoint, notes, guessed, name = response.endpoint, response.notes, False, content.name
     rejected = response.failed or (status is not None and status >= 400)
     if endpoint is None and rejected:
-        endpoint, notes = Endpoint.CHAT, (*notes, ENDPOINT_GUESSED)
+        endpoint, notes, guessed = Endpoint.CHAT, (*notes, ENDPOINT_GUESSED), True
     if endpoint is None and not response.events:
         raise CaptureError(name, "headers without a body; let curl finish and save the output again")
     if endpoint is None:
@@ -53,7 +53,9 @@ def captures_of(response: Answer, content: Content, status: int | None = None) -
     if len(parts) > CAPTURES:
         raise CaptureError(name, over(CAPTURES, "responses"))
     source = "curl -i dump" if status is not None else "curl dump"
-    header = Header(endpoint=endpoint, model=response.model, status=status, source=source)
+    header = Header(
+        endpoint=endpoint, endpoint_guessed=guessed, model=response.model, status=status, source=source
+    )
     return [Capture(header=header, events=events, notes=notes) for events in parts]
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from inspector.capture.capture import Capture, Endpoint, Event, EventKind, Header
+from inspector.capture.capture import Capture, Endpoint, Event, EventKind, Header, parse, render
 from inspector.capture.errors import CaptureError
 from inspector.files.importers import sniff_and_read
 from inspector.files.importers.payloads import loads
@@ -89,8 +89,10 @@ def test_an_unstreamed_answer_is_one_body(body: str, endpoint: Endpoint, front: 
 def test_an_error_alone_is_kept_and_its_endpoint_doubted(body: str) -> None:
     capture = read(body)
     assert capture.header.endpoint is Endpoint.CHAT
+    assert capture.header.endpoint_guessed
     assert capture.notes == (ALONE,)
     assert capture.events
+    assert parse(render(capture), "again").header == capture.header
 
 
 def test_an_error_of_responses_tells_its_endpoint() -> None:
