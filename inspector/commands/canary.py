@@ -1,4 +1,4 @@
-"""`canary`: a few requests by schedule, audited and counted for Prometheus."""
+"""`canary`: a few requests at fixed intervals, audited and counted for Prometheus."""
 
 import signal
 import time

@@ -42,7 +42,7 @@ from inspector.net.runs.registry import FOLDER_VARIABLE
 from inspector.protocol.wire.endpoints import asked_endpoints
 
 FAIL_ON: Final = ("damaged", "failed", "unknown", "never")
-"""What an exit code of 1 stands for; each includes those before it."""
+"""Results that give exit code 1; each includes those before it."""
 
 _MIX: Final = "mix"
 _AMOUNT: Final = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)([kM]?) ?(requests?|tokens?|s|m|h|min)")

@@ -1,4 +1,4 @@
-"""`proof`: what arrives from gpt-oss on a GPU, measured by anyone with one command."""
+"""`proof`: start gpt-oss under several conditions and report how many responses arrive damaged."""
 
 import asyncio
 import json
@@ -129,7 +129,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _written(arguments: Namespace, proof: Proof) -> Path:
-    """Write the report; also after each condition, so that a run that is stopped has one."""
+    """Write the report; called after each condition, so that a stopped run has one too."""
     report: Path = arguments.out / "report.md"
     write_text(str(report), proof_markdown(proof))
     write_text(str(arguments.out / "report.json"), json.dumps(proof_row(proof), indent=2) + "\n")
@@ -186,7 +186,7 @@ def _started(arguments: Namespace) -> Proof:
 
 
 def _words(template: str, model: str, port: int) -> list[str]:
-    """The command that starts a server; other braces stay, as JSON has them."""
+    """The command that starts a server; only `{model}` and `{port}` are replaced, as flags may be JSON."""
     try:
         words = shlex.split(template)
     except ValueError as error:

@@ -69,7 +69,7 @@ def serve(
 
 @contextmanager
 def serving_beside(app: ASGIApp, host: str, port: int, allowed: Sequence[str], setting: str) -> Iterator[str]:
-    """Serve a second app in a thread of its own while the context lasts; its address.
+    """Serve a second app in its own thread while the context lasts; yields its address.
 
     `setting` is the option that chose the port. Raises InspectorError if it cannot be served there.
     """

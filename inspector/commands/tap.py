@@ -164,7 +164,7 @@ def _serve(
 
 
 def _tap(upstream: Upstream, sink: Sink, watched: Watching | None, part: float) -> Tap:
-    """The tap of an upstream; its recordings are audited where that was asked for."""
+    """The tap of an upstream; its recordings are audited if `watched` is given."""
     chance = SystemRandom().random
     if watched is None:
         return Tap(upstream, sink, sampled=lambda: chance() < part)

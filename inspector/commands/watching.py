@@ -97,8 +97,8 @@ def watching(
         return
     spans = None if arguments.otel is None else Spans(arguments.otel, addresses=addresses)
     metrics = Metrics()
-    keeping = Retention(folder, arguments.keep, most_bytes=arguments.keep_bytes, most_s=arguments.keep_for)
-    watch = Watch(metrics, keeping, spans=spans)
+    retention = Retention(folder, arguments.keep, most_bytes=arguments.keep_bytes, most_s=arguments.keep_for)
+    watch = Watch(metrics, retention, spans=spans)
     with ExitStack() as stack:
         address = ""
         if arguments.metrics is not None:

@@ -43,7 +43,7 @@ class ProbeRun:
 
     @property
     def resumable(self) -> bool:
-        """Whether the same plan goes on where this one was stopped: its rows are in a folder."""
+        """Whether the plan can be resumed: it was stopped, and its rows are in a folder."""
         return self.ended and self.probe is not None and self.probe.stopped and self.plan.folder is not None
 
     async def drive(self) -> None:

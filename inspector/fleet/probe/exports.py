@@ -146,7 +146,7 @@ def _result(row: ProbeRow) -> dict[str, Any]:
 
 def _rank(kind: str) -> tuple[bool, int]:
     """Kinds in the order in which a verdict speaks of them: errors first, the server's before the model's."""
-    if kind not in set(Kind):  # of a later version of the program, whose probe goes on here
+    if kind not in set(Kind):  # of a later version of the program, whose probe is resumed here
         return True, len(_SIDES)
     info = KINDS[Kind(kind)]
     return info.severity is not Severity.ERROR, _SIDES.index(info.side)

@@ -57,7 +57,7 @@ class Plan:
     budget: Budget
     sweep: Sweep | None = None
     folder: Path | None = None
-    """Where rows and captures go; a run that is there goes on."""
+    """Folder of rows and captures; a run that is in it is resumed."""
     keep_clean: float = 0.0
     redact: bool = False
     """Whether rows and captures are written without the text of prompts and responses."""

@@ -103,7 +103,7 @@ class _Timing:
 
 
 class Probe:
-    """One run; `rows` grows while it goes on and may be read from any thread.
+    """One run; `rows` grows while it runs and may be read from any thread.
 
     With `shelf` rows and captures are written to its folder, and requests that have a row there are not sent
     again.
@@ -197,10 +197,8 @@ class Probe:
             self._timing.stop()
             if self.shelf is not None:
                 self.shelf.close()
-            if (
-                self._waited_for_room_s
-                > _AUDITED_SLOWLY * most * len(self.targets) * self._timing.elapsed_s()
-            ):
+            workers_s = most * len(self.targets) * self._timing.elapsed_s()
+            if self._waited_for_room_s > _AUDITED_SLOWLY * workers_s:
                 self.notes.append(
                     "Audits on this machine fell behind, so fewer requests were in flight than asked for; "
                     "the table by streams at once has those that were."

@@ -21,21 +21,21 @@ WAITING_AT_MOST: Final = 2000
 class Watch:
     """Audits recordings as they end; every method may be called from any thread.
 
-    `keeping` decides which stay on disk; `spans` sends each to OpenTelemetry too. The process that audits
+    `retention` decides which stay on disk; `spans` sends each to OpenTelemetry too. The process that audits
     starts at once.
     """
 
     def __init__(
         self,
         metrics: Metrics,
-        keeping: Retention,
+        retention: Retention,
         *,
         spans: Spans | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._spans = spans
         self._metrics = metrics
-        self._keeping = keeping
+        self._retention = retention
         self._clock = clock
         self._lock = Lock()
         self._workers = Workers(1, prepare=prepare)
@@ -81,7 +81,7 @@ class Watch:
             self._metrics.unaudited(upstream, "audit failed")
             return
         with self._lock:
-            kept = self._keeping.decide(path, failing=summary.failing)
+            kept = self._retention.decide(path, failing=summary.failing)
             self._waiting -= 1
             self._report_waiting()
         lag_s = self._clock() - ended_s
@@ -91,4 +91,4 @@ class Watch:
             self._spans.audited(upstream, summary.span, capture=name)
 
     def _report_waiting(self) -> None:
-        self._metrics.waiting(self._waiting, self._keeping.bytes)
+        self._metrics.waiting(self._waiting, self._retention.bytes)

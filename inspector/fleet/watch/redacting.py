@@ -150,7 +150,7 @@ def _size_of(request: Mapping[str, Any]) -> int:
 
 
 def write_redacted(capture: Capture, path: Path) -> None:
-    """Write a capture with stand-ins of a random key that nobody keeps; raises InspectorError."""
+    """Write a capture with stand-ins from a random key that is not stored; raises InspectorError."""
     save(masked(capture, Standins(os.urandom(32)), name=path.name), path)
 
 

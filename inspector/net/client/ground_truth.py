@@ -9,8 +9,8 @@ parser does. The prompt must be the one that chat would render. Three sources, b
    `prompt_token_ids`, again the server's own rendering.
 3. `openai_harmony`: the same format, but the server may put another date or identity into it.
 
-Chat goes on to the end of the model's context where nothing limits it; completions stop after 16 tokens
-then (vLLM 0.10 to 0.32, even for `"max_tokens": null`), so they are told how much room there is.
+Without a limit, chat generates up to the end of the model's context, but completions stop after 16 tokens
+(vLLM 0.10 to 0.32, even for `"max_tokens": null`), so `max_tokens` is set to what fits (`answer_room`).
 """
 
 from dataclasses import dataclass, replace

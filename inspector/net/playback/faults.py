@@ -1,7 +1,7 @@
 """Faults that a request can select: their names, and parsing them from text.
 
 `FAULTS` is the list that docs and pages show. Nothing is applied here: `imitation` and `reshape` change
-tokens and payloads, `sending` changes bytes and times.
+tokens and payloads, `pacing` changes bytes and times.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -113,8 +113,8 @@ class ChatServing:
 class TextServing:
     """The raw text of a completion, served from its tokens; no Harmony is parsed here."""
 
-    def __init__(self, *, markers: bool, decode_alone: bool = False) -> None:
-        self._markers = markers
+    def __init__(self, *, special_tokens: bool, decode_alone: bool = False) -> None:
+        self._special_tokens = special_tokens
         self._decode_alone = decode_alone
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
@@ -126,7 +126,7 @@ class TextServing:
         parts: list[str] = []
         for token_id in ids[:-1] if stopped and ids and ids[-1] in _STOPS else ids:
             if is_marker(token_id):
-                parts.append(Marker(token_id).text if self._markers else "")
+                parts.append(Marker(token_id).text if self._special_tokens else "")
             elif self._decode_alone:
                 parts.append(token_bytes(token_id).decode("utf-8", "replace"))
             else:

@@ -298,7 +298,7 @@ def _served_chat(chunks: Sequence[_Chunk], capture: Capture, faults: Faults) -> 
 
 def _served_text(chunks: Sequence[_Chunk], capture: Capture, faults: Faults) -> list[_Chunk]:
     texts = [choice.get("text") for chunk in chunks if (choice := chunk.choice) is not None]
-    markers = capture.header.request.get("skip_special_tokens") is False or any(
+    special_tokens = capture.header.request.get("skip_special_tokens") is False or any(
         marker.text in text for text in texts if isinstance(text, str) for marker in Marker
     )
     servings: dict[str, TextServing] = {}
@@ -306,7 +306,7 @@ def _served_text(chunks: Sequence[_Chunk], capture: Capture, faults: Faults) -> 
     def deliver(choice: dict[str, Any], ids: list[int]) -> None:
         index = dumps(choice.get("index"))
         if index not in servings:
-            servings[index] = TextServing(markers=markers, decode_alone=faults.split_utf8)
+            servings[index] = TextServing(special_tokens=special_tokens, decode_alone=faults.split_utf8)
         choice["text"] = servings[index].deliver(ids, stopped=choice.get("finish_reason") == "stop")
 
     return _served(chunks, deliver, capture.header.endpoint)

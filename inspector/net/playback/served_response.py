@@ -74,7 +74,7 @@ def as_completion(capture: Capture, request: Mapping[str, Any]) -> Capture:
 
     Raises InspectorError when the capture has no token IDs.
     """
-    markers = request.get("skip_special_tokens") is False
+    special_tokens = request.get("skip_special_tokens") is False
     servings: dict[str, TextServing] = {}
     events: list[Event] = []
     model = capture.header.model or "playback"
@@ -84,7 +84,7 @@ def as_completion(capture: Capture, request: Mapping[str, Any]) -> Capture:
         choice, ids = choice_of(chunk), ids_of(chunk)
         if choice is not None and ids:
             index = choice.get("index", 0)
-            serving = servings.setdefault(dumps(index), TextServing(markers=markers))
+            serving = servings.setdefault(dumps(index), TextServing(special_tokens=special_tokens))
             finish = choice.get("finish_reason")
             finish = "stop" if finish == "tool_calls" else finish  # completions know no tools
             row = {

@@ -29,7 +29,7 @@ class Trial:
 
     @property
     def ended(self) -> bool:
-        """True when no run of either side goes on."""
+        """True once all runs of both sides have ended."""
         return all(run.state is RunState.ENDED for run in self.runs)
 
     @property

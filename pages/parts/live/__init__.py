@@ -1,4 +1,4 @@
-"""The Live page's parts: what to ask, the run as it grows, what came of it, the runs before it."""
+"""The parts of the Live page: request form, the run, the check of the server, recent runs."""
 
 from pages.parts.live.checkup import checkup
 from pages.parts.live.request_form import asking, invitation

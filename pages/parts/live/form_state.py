@@ -1,4 +1,4 @@
-"""What the Live form holds: kept over a page change in the session, over a reload by an id in the URL.
+"""State of the Live form: the session keeps it over a page change, an ID in the URL over a reload.
 
 The API key and the headers stay in the session. The rest is also kept in this process, by the id of the form
 and by that of each run that it started, so that a linked run shows the request that it was made with.
@@ -52,7 +52,7 @@ def _defaults() -> dict[str, Any]:
 
 
 def restore(session: Session) -> None:
-    """Find what the form held, and give widgets that are drawn already the values of another request."""
+    """Restore the form's state; drawn widgets get the values of another request, if one is to be shown."""
     if not session.form:
         name = st.query_params.get("form")
         fields = _forms().get(name or "") or _forms().get(st.query_params.get("run", "")) or {}
@@ -64,13 +64,13 @@ def restore(session: Session) -> None:
 
 
 def value(session: Session, key: str) -> Any:
-    """What a widget of the form holds, drawn already or not."""
+    """The value of a widget, also before it is drawn."""
     first = {**_defaults(), **_SECRETS}[key]
     return st.session_state.get(key, session.form.get(key, first))
 
 
 def initial(session: Session, key: str, name: str = "value", options: Sequence[object] | None = None) -> Any:
-    """The argument that a widget begins with: `name`, its value, or the value's place in `options`.
+    """Keyword argument with a widget's initial value: `name` with the value, or its index in `options`.
 
     A value that is written to the session state reaches the browser only after the widget: a button that
     is pressed in between would send the widget empty. So that is done for other requests only.
@@ -84,7 +84,7 @@ def initial(session: Session, key: str, name: str = "value", options: Sequence[o
 
 
 def remember(session: Session, model: str | None) -> None:
-    """Keep what the widgets hold now; the URL names it once it is not what everybody begins with."""
+    """Keep the values of the widgets; the URL names them once they differ from the defaults."""
     session.form_asked = False
     kept = {key: st.session_state.get(key, default) for key, default in _defaults().items()}
     kept["live_model"] = model
@@ -100,7 +100,7 @@ def remember(session: Session, model: str | None) -> None:
 
 
 def keep_for(session: Session, run: str) -> None:
-    """The form as it stands belongs to this run."""
+    """Keep the current values as those of a run."""
     _put(run, {key: value for key, value in session.form.items() if key not in _SECRETS})
 
 

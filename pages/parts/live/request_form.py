@@ -1,4 +1,4 @@
-"""What to ask which server: address, model, endpoint, prompt and the rest; Start and Stop."""
+"""The form of a request: server, model, endpoint, prompt and options; Start and Stop."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,12 +26,12 @@ EFFORTS: Final = ("low", "medium", "high")
 
 
 def asking(session: Session, run: LiveRun | None) -> Server | None:
-    """Draw the form; the server it names, None while it cannot be asked. `run` is the one that grows."""
+    """Draw the form; its server, None if no request can be sent yet. `run` is the streaming run."""
     form_state.restore(session)
     address = form_state.value(session, "live_address")
     own = is_built_in(address)
     endpoint = Endpoint(form_state.value(session, "live_endpoint"))
-    running = run is not None and run.own  # a run of somebody else's client is not ours to stop
+    running = run is not None and run.own  # a run of another client cannot be stopped here
     reach = reached(lambda: _server(session, address), endpoint)
     server, models, trouble, _ = reach
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="live_first_row"):
@@ -101,7 +101,7 @@ def asking(session: Session, run: LiveRun | None) -> Server | None:
 
 
 def _model_key(session: Session, address: str, endpoint: Endpoint, models: list[str]) -> str:
-    """The model's widget: one for each server and endpoint, which list different models."""
+    """Key of the model's widget: one per server and endpoint, as they list different models."""
     key = f"live_model_{address}_{endpoint}"
     kept = session.form.get("live_model")
     if session.form_asked or st.session_state.get(key) is None:
@@ -113,7 +113,7 @@ def _model_key(session: Session, address: str, endpoint: Endpoint, models: list[
 
 
 def _take_match(address: str, endpoint: Endpoint, models: list[str]) -> None:
-    """Words that were typed choose the model that contains them; a name that no model has stays."""
+    """Typed words select a model that contains them; other text stays as typed."""
     key = f"live_model_{address}_{endpoint}"
     typed = st.session_state.get(key)
     if isinstance(typed, str):
@@ -121,7 +121,7 @@ def _take_match(address: str, endpoint: Endpoint, models: list[str]) -> None:
 
 
 def matching(typed: str, models: Sequence[str]) -> str:
-    """The model that typed words mean: the first that contains them all; the words if none does."""
+    """The first model that contains all typed words; the typed text if there is none."""
     words = typed.casefold().split()
     contains = (model for model in models if all(word in model.casefold() for word in words))
     return typed if typed in models else next(contains, typed)
@@ -262,7 +262,7 @@ def _server(session: Session, address: str) -> Server:
 
 
 def _request(model: str, endpoint: Endpoint) -> LiveRequest:
-    """The request of the form; raises InspectorError for JSON that cannot be read."""
+    """The request of the form; raises InspectorError for invalid JSON."""
     state = st.session_state
     messages, tools = (state.get("live_messages") or "").strip(), (state.get("live_tools") or "").strip()
     return LiveRequest(

@@ -25,7 +25,7 @@ _SILENT_S: Final = 3.0
 _MESSAGES: Final = 24
 _UNKNOWN: Final = "–"
 _QUOTED: Final = frozenset({OutcomeKind.REQUEST_REJECTED, OutcomeKind.STREAM_ERROR})
-"""Failures in the server's words alone, which the verdict quotes."""
+"""Failures that are only the server's message, which the verdict quotes."""
 
 _now = st.components.v2.component(
     "inspector_now",
@@ -61,7 +61,7 @@ def feed_address(run: LiveRun) -> str:
 
 
 def _head(run: LiveRun) -> None:
-    """State and figures; between its runs the feed keeps them fresh; the whole page runs once at the end."""
+    """State and metrics; the feed updates them between runs of this fragment; the page reruns at the end."""
     if run.state is RunState.ENDED:
         st.rerun()
     reading = run.reading()
@@ -82,7 +82,7 @@ def _head(run: LiveRun) -> None:
 
 
 def _silence_words(run: LiveRun) -> str:
-    """For how long nothing has come, once that is worth a word."""
+    """The time since the last event, after `_SILENT_S`; empty before."""
     silence_s = run.silence_s()
     if silence_s < _SILENT_S:
         return ""
@@ -132,7 +132,7 @@ def _stopped(run: LiveRun) -> bool:
 
 
 def _truth(run: LiveRun) -> LiveRun | None:
-    """The run that showed the ground truth of this one, once it has ended with something to compare."""
+    """The run with the ground truth of this one, once it has ended without a failure."""
     pair = dashboard.registry().get(run.pair) if run.pair else None
     ended = pair is not None and pair.state is RunState.ENDED and not pair.outcome.failed
     return pair if ended else None
@@ -162,7 +162,7 @@ def _pair(run: LiveRun) -> None:
 
 
 def _awaited(truth: LiveRun) -> None:
-    """The whole page runs again once the ground truth has ended."""
+    """Rerun the page once the ground truth has ended."""
     if truth.state is RunState.ENDED:
         st.rerun()
     st.caption("The ground truth of the same prompt is still running; see the recent runs.")
@@ -196,7 +196,7 @@ def _whole(run: LiveRun) -> Payload:
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _packed(digest: str, key: str, _inspection: Inspection) -> Payload:
-    """The whole strip under the key that the growing one had, so that the view stays where it is."""
+    """The complete strip under the key of the growing one, so that the view keeps its position."""
     return pack(dashboard.strip(_inspection, key=key), digest=digest)
 
 
@@ -248,7 +248,7 @@ def _cards(reading: Reading) -> list[Mapping[str, Any]]:
 
 
 def _fields(run: LiveRun) -> list[tuple[str, str, int]]:
-    """Name, text and length of each field that something was delivered in; long texts from their end."""
+    """Name, end of the text, and length of each field with delivered text."""
     return [
         (" ".join(field_words(text.field)), text.tail, text.length) for text in run.texts() if text.length
     ]

@@ -1,4 +1,4 @@
-"""Which run is watched, and the other runs, those of the tap among them; each opens in Replay."""
+"""The run that is watched, and the list of recent runs, also those of the tap."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -15,7 +15,7 @@ from pages.ui.state import Opened, Session, went_back
 
 _SHOWN: Final = 12
 _CHOSEN_FROM: Final = 4
-"""Runs from which on they can be filtered and ordered."""
+"""With at least this many runs, they can be filtered and sorted."""
 _NEWEST: Final = "Newest first"
 _WORST: Final = "Errors first"
 _EACH_S: Final = 2.0
@@ -35,7 +35,7 @@ def watch(session: Session, run: str) -> None:
 
 
 def watched(session: Session) -> LiveRun | None:
-    """The run that is watched, if it is still known."""
+    """The run that is watched, if it is still in memory."""
     linked = st.query_params.get("run")
     name = linked if linked and went_back() else session.run or linked
     run = dashboard.registry().get(name) if name else None
@@ -52,7 +52,7 @@ def watched(session: Session) -> LiveRun | None:
 
 
 def open_in_replay(session: Session, run: LiveRun) -> None:
-    """Open what came of a run on the Replay page."""
+    """Open the capture of a run on the Replay page."""
     captures.take(session, [_opened(run)])
     st.switch_page("replay.py")
 
@@ -70,7 +70,7 @@ def _opened(run: LiveRun) -> Opened:
 
 
 def recent(session: Session, watched_run: LiveRun | None) -> None:
-    """The runs of this process, the newest first; drawn again while more may come by themselves."""
+    """The runs of this process, the newest first; redrawn while new ones may appear."""
     upstreams = dashboard.configured_upstreams()
     busy = any(run.state is not RunState.ENDED for run in dashboard.registry().runs())
     st.fragment(_recent, run_every=_EACH_S if busy or upstreams else None)(session, watched_run, upstreams)
@@ -114,7 +114,7 @@ def _recent(session: Session, watched_run: LiveRun | None, upstreams: Sequence[U
 
 
 def _listed(runs: Sequence[LiveRun]) -> Sequence[LiveRun]:
-    """The runs to list, as the filter and the order say."""
+    """The runs that match the filter, sorted."""
     if len(runs) < _CHOSEN_FROM:
         return runs
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -155,7 +155,7 @@ def _rank(run: LiveRun) -> int:
 
 
 def _level(run: LiveRun) -> Level | None:
-    """The verdict on a run that has ended; None where nobody is to blame, and before the audit."""
+    """The verdict of an ended run; None if it was stopped by the user, and before the audit."""
     if run.state is not RunState.ENDED or run.outcome.kind is OutcomeKind.STOPPED_BY_USER:
         return None
     if run.outcome.failed:
@@ -176,7 +176,7 @@ def _tap(upstreams: Sequence[Upstream]) -> None:
 
 
 def _origin() -> str:
-    """The dashboard's address as this browser has it, so that it holds from other machines too."""
+    """The dashboard's address as this browser uses it, so that it is valid on other machines too."""
     parts = urlsplit(st.context.url or "")
     return f"{parts.scheme}://{parts.netloc}" if parts.netloc else f"http://127.0.0.1:{_port()}"
 

@@ -1,4 +1,4 @@
-"""What to send to which server, and how much of it; Start and Stop."""
+"""The form of a probe: server, prompts, load; Start and Stop."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -29,7 +29,7 @@ _BUILT_IN_MODEL: Final = "playback"
 
 
 def form(session: Session, run: ProbeRun | None) -> None:
-    """Draw the form; `run` is the probe that goes on."""
+    """Draw the form; `run` is the running probe."""
     address = st.session_state.get("probe_address", built_in_address())
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="probe_first_row"):
         st.text_input(
@@ -201,7 +201,7 @@ def _prompts() -> list[ProbePrompt]:
 
 
 def _plan(server: Server, model: str, endpoints: Sequence[Endpoint], kind: str) -> Plan:
-    """What the form asks for; raises InspectorError for what cannot be."""
+    """The plan of the form; raises InspectorError for invalid values."""
     kept = st.session_state
     second = (kept.get("probe_second") or "").strip()
     servers = [(server, model)] + ([(replace(server, base_url=second), model)] if second else [])

@@ -65,7 +65,7 @@ def times(summary: ProbeSummary, theme: str) -> go.Figure | None:
 
 
 def _plain(channel: str) -> str:
-    """A channel as Plotly may show it: it reads tags in texts, and a channel may be anything."""
+    """A channel without characters that Plotly would read as tags; a channel may be any text."""
     return "".join(char for char in channel if char.isalnum() or char in "-_ [](),.")[:32]
 
 

@@ -1,4 +1,4 @@
-"""How far a probe is, and what it came to: the sentence first, then tables and plots."""
+"""Progress and result of a probe: the sentence first, then tables and plots."""
 
 from typing import Final
 
@@ -24,7 +24,7 @@ _WORDS: Final = {
 
 
 def watched(session: Session) -> ProbeRun | None:
-    """The probe that the page shows, if it is still known."""
+    """The probe that the page shows, if it is still in memory."""
     name = session.probe or st.query_params.get("probe")
     run = dashboard.probes().get(name) if name else None
     if run is None and name:
@@ -39,7 +39,7 @@ def watched(session: Session) -> ProbeRun | None:
 
 
 def progress(run: ProbeRun) -> None:
-    """How far it is, drawn again while it goes on."""
+    """The progress, redrawn while the probe runs."""
     st.fragment(_progress, run_every=_EACH_S)(run)
 
 
@@ -49,14 +49,14 @@ def _progress(run: ProbeRun) -> None:
     if run.probe is None:
         st.caption("Asking the server for its version and models.")
         return
-    far = run.probe.progress()
-    share = min(1.0, far.done / far.total) if far.total else None
-    words = plain(dashboard.progress_line(far))
+    state = run.probe.progress()
+    share = min(1.0, state.done / state.total) if state.total else None
+    words = plain(dashboard.progress_line(state))
     if share is None:
         st.caption(words)
     else:
         st.progress(share, words)
-    if far.done:
+    if state.done:
         summary = _summary(run.probe)
         st.markdown(f"# {plain(summary.sentence)}")
         _groups(summary)
@@ -70,7 +70,7 @@ def _summary(probe: Probe) -> ProbeSummary:
 
 
 def results(session: Session, run: ProbeRun) -> None:
-    """What a probe that has ended came to."""
+    """The result of a probe that has ended."""
     probe = run.probe
     if probe is None or (run.trouble and not probe.rows):
         st.error(

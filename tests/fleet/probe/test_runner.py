@@ -150,7 +150,7 @@ def test_a_server_that_asked_for_time_does_not_get_all_at_once_what_was_due_mean
 
 
 @pytest.mark.parametrize(
-    ("told", "seconds"),
+    ("header", "seconds"),
     [
         ("120", 120.0),
         ("Sun, 22 Nov 2026 18:00:30 GMT", 30.0),

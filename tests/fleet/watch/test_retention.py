@@ -36,12 +36,12 @@ def test_what_the_audit_found_decides(tmp_path: Path, keep: Keep, *, failing: bo
 
 def test_the_oldest_give_way_to_what_is_over_the_bound(tmp_path: Path) -> None:
     old = [recorded(tmp_path, number, age_s=100 - number) for number in range(3)]
-    keeping = Retention(tmp_path, most_bytes=2500, clock=lambda: NOW_S)
+    retention = Retention(tmp_path, most_bytes=2500, clock=lambda: NOW_S)
     assert [path.exists() for path in old] == [False, True, True]
     new = recorded(tmp_path, 9)
-    assert keeping.decide(new, failing=True)
+    assert retention.decide(new, failing=True)
     assert [path.exists() for path in old] == [False, False, True]
-    assert keeping.bytes == 2000
+    assert retention.bytes == 2000
 
 
 def test_old_recordings_are_removed(tmp_path: Path) -> None:
@@ -54,17 +54,17 @@ def test_old_recordings_are_removed(tmp_path: Path) -> None:
 def test_old_recordings_are_removed_when_one_ends_that_is_not_kept(tmp_path: Path) -> None:
     now_s = [NOW_S]
     old = recorded(tmp_path, 1, age_s=60)
-    keeping = Retention(tmp_path, Keep.FAILING, most_s=600, clock=lambda: now_s[0])
+    retention = Retention(tmp_path, Keep.FAILING, most_s=600, clock=lambda: now_s[0])
     assert old.exists()
     now_s[0] += 3600
-    assert not keeping.decide(recorded(tmp_path, 2), failing=False)
+    assert not retention.decide(recorded(tmp_path, 2), failing=False)
     assert not old.exists()
 
 
 def test_a_recording_larger_than_the_bound_is_not_kept(tmp_path: Path) -> None:
-    keeping = Retention(tmp_path, Keep.FAILING, most_bytes=10, clock=lambda: NOW_S)
-    assert not keeping.decide(recorded(tmp_path, 1), failing=True)
-    assert keeping.bytes == 0
+    retention = Retention(tmp_path, Keep.FAILING, most_bytes=10, clock=lambda: NOW_S)
+    assert not retention.decide(recorded(tmp_path, 1), failing=True)
+    assert retention.bytes == 0
 
 
 def test_files_of_others_stay(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def test_names_and_numbers_of_hosts_are_taken(address: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "why"),
+    ("options", "why"),
     [
         ({"api_key": "sk-…"}, "the API key has a character"),
         ({"api_key": "sk-1\n"}, "the API key has a character"),

@@ -93,7 +93,7 @@ def test_a_chunk_of_logprobs_alone_is_kept_where_the_server_would_send_it(keeps:
 
 
 @pytest.mark.parametrize(
-    ("raw", "asked"),
+    ("raw", "with_key"),
     [
         (b'{"model": "m", "n":1.0}', b'{"return_token_ids":true,"model": "m", "n":1.0}'),
         (b" \n{ }", b' \n{"return_token_ids":true }'),

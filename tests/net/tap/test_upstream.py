@@ -200,7 +200,7 @@ def test_a_request_that_a_server_does_not_take_whole_has_its_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "error"),
+    ("raw_response", "error"),
     [
         (b"", "Server disconnected without sending a response"),
         (b"HTTP/1.1 20", "Server disconnected without sending a response"),
