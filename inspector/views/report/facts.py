@@ -32,7 +32,7 @@ class Facts:
     """File name without folders."""
     sentence: str
     why: str
-    known: str
+    known_issue: str
     environment: tuple[tuple[str, str], ...]
     findings: tuple[Finding, ...]
     fields: tuple[dict[str, Any], ...]
@@ -83,7 +83,7 @@ def facts(one: Inspection) -> Facts:
         name=PurePath(one.name.replace("\\", "/")).name or "capture",
         sentence=masked(one.verdict.sentence),
         why=masked(one.verdict.why),
-        known=masked(one.verdict.known),
+        known_issue=masked(one.verdict.known),
         environment=tuple(_environment(one, metrics)),
         findings=tuple(one.findings),
         fields=tuple(rows),

@@ -33,7 +33,7 @@ def page(
     """The whole document; `arrivals` are seconds and tokens so far, event by event."""
     parts = [
         f"<h1 class='{level}'>{_text(facts.sentence)}</h1><p>{_text(facts.why)}</p>",
-        f"<p>{_text(facts.known)}</p>" if facts.known else "",
+        f"<p>{_text(facts.known_issue)}</p>" if facts.known_issue else "",
         _environment(facts),
         f"<h2>Tokens and delivery{'' if facts.drawn is None else f' of choice {facts.drawn}'}</h2>",
         static_strip(strip),

@@ -32,17 +32,17 @@ def banner(
 ) -> None:
     """Draw the verdict, its reason, the facts of one choice and what reading the file lost.
 
-    `known` are the facts when they were computed before; `prompt` is the one that the page shows below.
+    `chips` are the facts if they were computed before; `prompt` is the one that the page shows below.
     """
-    judged = inspection.verdict
+    verdict = inspection.verdict
     sentence_banner(
-        judged.level,
+        verdict.level,
         sentence_with_prompt(
-            judged, (difference.severity for difference in prompt.differences) if prompt else ()
+            verdict, (difference.severity for difference in prompt.differences) if prompt else ()
         ),
-        judged.why,
+        verdict.why,
         facts(inspection, choice) if chips is None else chips,
-        known=judged.known,
+        known_issue=verdict.known,
         notes=inspection.notes,
         key=key,
     )
@@ -55,7 +55,7 @@ def sentence_banner(
     facts: Sequence[tuple[str, str, str]],
     *,
     key: str,
-    known: str = "",
+    known_issue: str = "",
     notes: Sequence[str] = (),
 ) -> None:
     """Draw any judgement: a sentence with its level, reason and facts (words, value, words)."""
@@ -67,7 +67,7 @@ def sentence_banner(
                 "level": str(level),
                 "sentence": sentence,
                 "why": why,
-                "known": known,
+                "known": known_issue,
                 "facts": [list(fact) for fact in facts],
                 "notes": list(notes),
             }
