@@ -29,8 +29,6 @@ FIRST_PAGE: Final = (
     *("pages.ui.anywhere", "pages.ui.banner", "pages.ui.fields", "pages.ui.prompt", "pages.ui.strip"),
     *("pages.parts.replay.overview", "pages.parts.replay.events", "rapidfuzz.distance"),
 )
-_LATER: Final = ("inspector.net.client.exchange", "pandas")
-"""To ask a server; for the tables of most pages."""
 
 # An audit of a long stream may not keep the interpreter for 5 ms at a time while other streams arrive.
 sys.setswitchinterval(0.001)
@@ -77,7 +75,7 @@ shutdown = dashboard.Shutdown(tap.stop)
 async def lifespan(app: object) -> AsyncIterator[None]:
     """From the start of the server to its end."""
     dashboard.listening_without_delay()
-    async with dashboard.warmed(FIRST_PAGE, _LATER), tap.lifespan(app), shutdown.lifespan(app):
+    async with dashboard.warmed(FIRST_PAGE), tap.lifespan(app), shutdown.lifespan(app):
         yield
 
 

@@ -1,9 +1,10 @@
 """The first page of a fresh process: from the start of the program until the built-in capture is drawn.
 
-    python -m bench.first_page [--rounds 3] [--root DIR]
+    python -m bench.first_page [--rounds 3] [--after 0] [--root DIR]
 
 `answers` is when the server first answers, `page` the time from the first request to the drawn strip, in a
-browser that has been started before and has no cache. `--root` is another checkout, compared in one run.
+browser that has been started before and has no cache. `--after` is how many seconds the browser waits between
+the two. `--root` is another checkout, compared in one run.
 Bytecode caching is on, as it is by default, so only the first start of a checkout compiles its modules.
 """
 
@@ -32,6 +33,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     options.add_argument("--rounds", type=int, default=3)
+    options.add_argument(
+        "--after", type=float, default=0, help="seconds from the first answer to the request"
+    )
     options.add_argument("--root", type=Path, action="append", help="a checkout; again for another")
     arguments = options.parse_args()
     roots: list[Path] = arguments.root or [ROOT]
@@ -40,14 +44,14 @@ def main() -> None:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         for _ in range(arguments.rounds):
             for root in roots:
-                times_by_root[root].append(_round(browser, root))
+                times_by_root[root].append(_round(browser, root, arguments.after))
         browser.close()
     for root, times in times_by_root.items():
         answers, page = (statistics.median(column) for column in zip(*times, strict=True))
         print(f"{root}: answers after {answers:.2f} s, page {page:.2f} s later (median of {len(times)})")
 
 
-def _round(browser: Browser, root: Path) -> tuple[float, float]:
+def _round(browser: Browser, root: Path, after_s: float) -> tuple[float, float]:
     port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
@@ -59,7 +63,9 @@ def _round(browser: Browser, root: Path) -> tuple[float, float]:
             while not _answers(f"{address}_stcore/health"):
                 time.sleep(0.02)
             answered = time.monotonic()
+            time.sleep(after_s)
             page = browser.new_page(viewport={"width": 1400, "height": 900})
+            requested = time.monotonic()
             page.goto(address)
             page.wait_for_selector(".hi[data-ready]", timeout=120_000)
             drawn = time.monotonic()
@@ -67,7 +73,7 @@ def _round(browser: Browser, root: Path) -> tuple[float, float]:
         finally:
             server.terminate()
             server.wait()
-    return answered - started, drawn - answered
+    return answered - started, drawn - requested
 
 
 def _answers(address: str) -> bool:

@@ -55,7 +55,7 @@ STEPS = """async () => {
     times.sort((a, b) => a - b);
     found[name] = [times[Math.floor(count / 2)], times[Math.floor(count * 0.95)]];
   };
-  const scrub = strip.parts.scrub;
+  const scrub = strip.elements.scrub;
   await timed("scrub step", 60, k => {
     scrub.value = (k * 7919) % 10000;
     scrub.dispatchEvent(new Event("input"));

@@ -15,7 +15,7 @@ from inspector.views import payload
 
 __all__ = ["declarations"]
 
-TARGET = Path(__file__).parent.parent / "pages" / "ui" / "strip" / "payload.d.ts"
+TARGET = Path(__file__).parent.parent / "pages" / "ui" / "strip" / "model" / "payload.d.ts"
 _HEAD = "// Written by `python -m tools.make_payload_types` from inspector/views/payload.py.\n"
 _PLAIN = {int: "number", float: "number", str: "string", bool: "boolean", NoneType: "null"}
 

@@ -1,8 +1,13 @@
-"""Listening sockets that send each write at once.
+r"""Listening sockets that send each write at once.
 
 asyncio sets TCP_NODELAY only on sockets whose protocol number says TCP. `socket.socket()` and
 `socket.create_server` leave that number 0, and Streamlit binds its port with the first, so a small write
-waited for the client's acknowledgement of the one before: up to 40 ms on Linux.
+waits for the client's acknowledgement of the one before. On Linux a request on a kept-alive connection then
+takes 44 ms rather than 0.3 ms (medians of 40 requests, three starts each); a stream of events is not slower.
+uvloop sets the option itself, so this shows only where it is not installed. To repeat it, take
+`listening_without_delay()` out of app.py, start the dashboard without uvloop, and run
+
+    curl -s -o /dev/null -w '%{time_total}\n' 'http://127.0.0.1:8501/_stcore/health?[1-40]'
 """
 
 import os

@@ -1,7 +1,7 @@
 """What the token strip of the dashboard receives, whole and as increments: the one description of both.
 
 Spans are half-open and count cells. `python -m tools.make_payload_types` writes these types as
-pages/ui/strip/payload.d.ts, against which the JavaScript is checked.
+pages/ui/strip/model/payload.d.ts, against which the JavaScript is checked.
 """
 
 from typing import Literal, NotRequired, TypeAlias, TypedDict
@@ -28,6 +28,7 @@ __all__ = [
     "Run",
     "Selected",
     "StreamState",
+    "Tables",
     "Unit",
     "UnsentCell",
     "UnsentColumns",
@@ -142,6 +143,21 @@ class KindRow(TypedDict):
     """As a title says it."""
     marks: bool
     """True when the cells of its findings themselves are wrong."""
+    side: str
+    """Whose doing it is, as a `Side`."""
+    of_delivery: bool
+    """True when it is about the text that arrived; others say nothing against what was delivered."""
+
+
+class Tables(TypedDict):
+    """What is the same for every capture."""
+
+    kinds: dict[str, KindRow]
+    """The kinds of finding; differences of captures have others."""
+    lost_states: list[str]
+    """States of a `Run` whose text the client did not get."""
+    special_tokens: list[int]
+    """IDs of the special tokens that frame messages."""
 
 
 class CellSpan(TypedDict, total=False):
@@ -212,7 +228,7 @@ class LogprobRow(TypedDict, total=False):
     logprobs: LogprobColumns
 
 
-class Payload(Cells, ReconstructionRow, LogprobRow):
+class Payload(Cells, Tables, ReconstructionRow, LogprobRow):
     """Everything that the strip shows of one choice of a capture, or of two captures compared."""
 
     key: str
@@ -223,8 +239,6 @@ class Payload(Cells, ReconstructionRow, LogprobRow):
     """Cells of a comparison that are folded away."""
     unsent: list[UnsentCell]
     findings: list[FindingRow]
-    kinds: dict[str, KindRow]
-    """The kinds of finding; differences of captures have others."""
     first_at: float | None
     last_at: float | None
     finish: str | None

@@ -1,5 +1,6 @@
 // What the browser's Back goes through: pages, captures and runs. Streamlit makes an entry of every change of the
-// address, also for each chosen token; those take the place of the entry before.
+// address, also for each chosen token; those take the place of the entry before. Without it Back
+// goes through tokens: test_back_goes_through_captures_and_pages_and_not_through_tokens in tests/browser holds it.
 
 const CHOICES = ["capture", "left", "right", "run", "trial"]; // parameters whose values somebody chose
 

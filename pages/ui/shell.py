@@ -1,15 +1,14 @@
 """The HTML page that Streamlit's front end starts in, with our style sheet and title from its first moment.
 
 A sheet that comes with the first elements of a page comes late: the page would be drawn in Streamlit's own
-layout and then move. So page.css goes into the page itself, with hints to fetch the modules of the strip
-while Streamlit's own scripts load. history.js comes with it, as it must see the first change of the address.
+layout and then move, and 18 tests of test_strip_shift.py and test_layout.py in tests/browser would fail. So
+page.css goes into the page itself. history.js comes with it, as it must see the first change of the address.
 Nothing else is changed, and only the pages' own addresses are.
 """
 
 from collections.abc import Iterable
 from html import escape
 from importlib import import_module
-from types import ModuleType
 from typing import Final
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -26,7 +25,6 @@ _TITLE: Final = b"<title>Streamlit</title>"
 _OURS: Final = b"<title>Harmony Inspector</title>"
 _HEAD: Final = b"</head>"
 _END: Final = b"</body>"  # behind the sheets that the front end adds to the head, so that ours wins
-_PRELOADED: Final = ("ui/strip/", "ui/banner/", "ui/dom.js", "ui/text.js", "ui/numbers.js")
 _SCRIPT: Final = "ui/history.js"
 # Our page is not the file that these are about.
 _CONDITIONS: Final = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
@@ -98,21 +96,11 @@ def _is_html(message: Message) -> bool:
 
 
 def dressed(page: bytes) -> bytes:
-    """Streamlit's page with our title, style sheet, script and hints; another page as it is."""
+    """Streamlit's page with our title, style sheet and script; another page as it is."""
     if not all(part in page for part in (_TITLE, _HEAD, _END)):
         return page
     sheet = f"<style>{assets.inline('page.css')}</style>".encode()
-    hints = "".join(f'<link rel="modulepreload" href="{escape(name)}" />' for name in _modules()).encode()
-    script = f'<script type="module" src="{escape(_current().address(_SCRIPT))}"></script>'.encode()
-    head = hints + script + _HEAD
-    return page.replace(_TITLE, _OURS, 1).replace(_HEAD, head, 1).replace(_END, sheet + _END, 1)
-
-
-def _modules() -> list[str]:
-    current = _current()
-    return [current.address(name) for name in current.FILES if name.startswith(_PRELOADED)]
-
-
-def _current() -> ModuleType:
     # As the route does: Streamlit reads the pages' modules again when a file of theirs changes.
-    return import_module("pages.ui.modules")
+    address = import_module("pages.ui.modules").address(_SCRIPT)
+    script = f'<script type="module" src="{escape(address)}"></script>'.encode()
+    return page.replace(_TITLE, _OURS, 1).replace(_HEAD, script + _HEAD, 1).replace(_END, sheet + _END, 1)

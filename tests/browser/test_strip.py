@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 import inspector
 from inspector import dashboard
+from inspector.views.strip.complete import tables
 from tests.support.streams import chat
 from tests.support.strips import LEAK, built_in, payload, selected
 
@@ -50,7 +51,7 @@ def long_stream(count: int) -> dict[str, Any]:
         "blocks": [message],
         "ribbons": [{"label": "vLLM", "runs": [[3, count - 1, "content", "ok"]]}],
         "findings": [],
-        "kinds": {},
+        **tables(),
         "first_at": 0.0,
         "last_at": count * 0.01,
         "finish": "stop",

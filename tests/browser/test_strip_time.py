@@ -115,7 +115,7 @@ def test_shift_and_arrows_make_a_range_that_can_be_copied(mount: Mount) -> None:
     copied = page.evaluate(
         """() => { const data = new DataTransfer();
              const event = new ClipboardEvent("copy", { clipboardData: data, cancelable: true });
-             strip.parts.scroller.dispatchEvent(event);
+             strip.elements.scroller.dispatchEvent(event);
              return data.getData("text/plain"); }"""
     )
     assert copied == 'city":"Paris","'
@@ -185,7 +185,7 @@ def test_z_zooms_to_the_chosen_range(mount: Mount) -> None:
 def test_the_minimap_shows_losses_and_moves_the_zoomed_stretch(mount: Mount) -> None:
     page = mount(built_in(LONG))
     loss = page.evaluate(
-        """() => { const map = strip.parts.map, pen = map.getContext("2d");
+        """() => { const map = strip.elements.map, pen = map.getContext("2d");
              const { data } = pen.getImageData(0, 0, map.width, map.height);
              let red = 0, all = map.width * map.height;
              for (let at = 0; at < data.length; at += 4)
@@ -231,6 +231,6 @@ def test_a_drag_below_the_tokens_scrolls_them_and_takes_the_range_along(mount: M
     page.mouse.up()
     end = page.evaluate("strip.selection.range.end")
     assert page.evaluate("strip.selection.range.start") == 3
-    assert page.evaluate("strip.parts.scroller.scrollTop") > 300
+    assert page.evaluate("strip.elements.scroller.scrollTop") > 300
     page.wait_for_timeout(200)
     assert page.evaluate("strip.selection.range.end") == end, "it stops with the drag"

@@ -1,10 +1,12 @@
 import json
 from typing import Any
 
+from inspector.analysis.alignment import FateState
 from inspector.capture.capture import Capture, Endpoint, Event, Header
 from inspector.inspection.inspection import inspect
 from inspector.protocol.harmony.vocab import encode
 from inspector.views.strip import strip
+from inspector.views.strip.complete import tables
 from tests.support.streams import CLOSED, GOOD, LEAK, LOSS, aborted, chat, tool_response
 
 
@@ -204,3 +206,9 @@ def test_a_text_lost_over_several_messages_is_found_among_reconstructed_tokens()
         4,
         19,
     )
+
+
+def test_every_state_of_a_ribbon_but_ok_is_a_kind_of_finding_about_the_delivery() -> None:
+    kinds, states = tables()["kinds"], set(map(str, FateState)) - {"ok"}
+    assert {state for state in states if kinds[state]["of_delivery"] and kinds[state]["marks"]} == states
+    assert set(tables()["lost_states"]) < states

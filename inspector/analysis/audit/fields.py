@@ -12,13 +12,11 @@ from typing import Final, assert_never
 
 from inspector.analysis.alignment import same_when_joined
 from inspector.analysis.audit.finding import Finding
-from inspector.analysis.audit.kinds import KINDS, Kind, Severity, Side
+from inspector.analysis.audit.kinds import OF_DELIVERY, Kind, Severity
 from inspector.analysis.reading import ChoiceReading, Reading
 from inspector.capture.deltas import tool_index, tool_name
 from inspector.protocol.harmony.text import text_of
 
-_TEXT: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.TEXT) | {Kind.UNSERVED}
-"""Kinds that say of a field that its text is wrong."""
 _HALF: Final = "\ufffd"
 
 
@@ -93,7 +91,7 @@ def field_texts(
         generated = dict(choice.finals)
     known = (choice.has_ids or choice.has_finals) and not reading.foreign
     mine = [one for one in findings if one.choice == choice.index]
-    told = {field for one in mine if one.kind in _TEXT for field in (one.field, one.delivered_in)}
+    told = {field for one in mine if one.kind in OF_DELIVERY for field in (one.field, one.delivered_in)}
     added = {one.field for one in mine if one.kind is Kind.ADDED}
     # A call that is lost whole is one finding, about its arguments.
     told |= {tool_name(call) for field in told if field and (call := tool_index(field)) is not None}

@@ -312,6 +312,11 @@ KINDS: Final[dict[Kind, KindInfo]] = {
     ),
 }
 
+OF_DELIVERY: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.TEXT) | {
+    Kind.UNSERVED
+}
+"""Kinds that say of a field that its text is wrong."""
+
 
 def kind_label(key: str) -> str:
     """A kind as people read it; the words of its key for one that another version of the program stored."""

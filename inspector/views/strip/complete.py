@@ -7,25 +7,27 @@ between them.
 
 from collections.abc import Sequence
 
-from inspector.analysis.alignment import embed_or_align, reconstructed_cells
+from inspector.analysis.alignment import FateState, embed_or_align, reconstructed_cells
 from inspector.analysis.audit import KINDS, Finding
+from inspector.analysis.audit.kinds import OF_DELIVERY
 from inspector.analysis.audit.rejection import culprit
 from inspector.analysis.audit.rejection_findings import is_rejection
 from inspector.analysis.reading import ChoiceReading, Evidence, Reading
 from inspector.inspection.inspection import Examined
 from inspector.protocol.harmony.parser_errors import parser_error
 from inspector.protocol.harmony.transcript import Message, Refusal
+from inspector.protocol.harmony.vocab import MARKERS
 from inspector.views.payload import (
     Block,
     Cells,
     CellSpan,
     Events,
-    KindRow,
     LogprobRow,
     Payload,
     ReconstructionRow,
     Ribbon,
     Run,
+    Tables,
 )
 from inspector.views.strip.findings import event_of_cells, piece_span, reconstructed_span, strip_finding
 from inspector.views.strip.logprobs import logprobs
@@ -82,7 +84,7 @@ def strip(
         "hidden": 0,
         "unsent": [] if added is None else added["unsent"],
         "findings": rows,
-        "kinds": kind_rows(),
+        **tables(),
         "first_at": times[0] if times else None,
         "last_at": times[-1] if times else None,
         "finish": choice.finish_reason,
@@ -92,6 +94,7 @@ def strip(
 
 def empty_strip(key: str) -> Payload:
     """The payload of a stream before its first token."""
+    no_logprobs: LogprobRow = {}
     return {
         "key": key,
         "unit": "token",
@@ -108,7 +111,8 @@ def empty_strip(key: str) -> Payload:
         "uncertain": [],
         "unsent": [],
         "findings": [],
-        "kinds": kind_rows(),
+        **tables(),
+        **no_logprobs,
         "first_at": None,
         "last_at": None,
         "finish": None,
@@ -125,9 +129,21 @@ def reconstruction_row(choice: ChoiceReading) -> ReconstructionRow:
     }
 
 
-def kind_rows() -> dict[str, KindRow]:
-    """Labels of the kinds of finding, and whether their cells are marked."""
-    return {str(kind): {"label": info.label, "marks": info.marks} for kind, info in KINDS.items()}
+def tables() -> Tables:
+    """What the page needs to know about kinds, states and special tokens."""
+    return {
+        "kinds": {
+            str(kind): {
+                "label": info.label,
+                "marks": info.marks,
+                "side": str(info.side),
+                "of_delivery": kind in OF_DELIVERY,
+            }
+            for kind, info in KINDS.items()
+        },
+        "lost_states": [str(FateState.DROPPED), str(FateState.UNSERVED)],
+        "special_tokens": sorted(MARKERS),
+    }
 
 
 def ribbon(inspection: Examined, choice: ChoiceReading) -> Ribbon | None:

@@ -3,11 +3,11 @@
 
 import { make, paint } from "../../ui/dom.js";
 import { count, duration, NUMBER } from "../../ui/numbers.js";
-import { TOLD } from "../../ui/strip/feed.js";
+import { STREAM_STATE } from "../../ui/strip/run-feed.js";
 import { visibleParts } from "../../ui/text.js";
 
 /** @import { Component } from "../../ui/component.d.ts" */
-/** @import { Told } from "../../ui/strip/feed.js" */
+/** @import { StreamUpdate } from "../../ui/strip/run-feed.js" */
 
 /**
  * @typedef {object} Card
@@ -67,11 +67,11 @@ function listen(root, feed) {
   listening.set(root, feed);
   /** @param {Event} event */
   const hear = (event) => {
-    const { detail } = /** @type {CustomEvent<Told>} */ (event);
-    if (!root.isConnected || listening.get(root) !== feed) window.removeEventListener(TOLD, hear);
+    const { detail } = /** @type {CustomEvent<StreamUpdate>} */ (event);
+    if (!root.isConnected || listening.get(root) !== feed) window.removeEventListener(STREAM_STATE, hear);
     else if (detail.feed === feed) update(root, detail);
   };
-  window.addEventListener(TOLD, hear);
+  window.addEventListener(STREAM_STATE, hear);
 }
 
 /** @param {string} words */
@@ -81,7 +81,7 @@ function stateWords(words) {
 
 /**
  * @param {HTMLElement} root
- * @param {Told} told
+ * @param {StreamUpdate} told
  */
 function update(root, { now, pace }) {
   const framed = now.state === "body" || now.state === "header";

@@ -2,7 +2,7 @@
 
 import { make, paint } from "../dom.js";
 import { NUMBER } from "../numbers.js";
-import { isDark } from "../strip/theme.js";
+import { isDark } from "../strip/draw/canvas.js";
 import { plainText, visibleParts } from "../text.js";
 
 /** @import { Component } from "../component.d.ts" */

@@ -27,7 +27,10 @@ __all__ = ["Payload", "RawEvent", "pack", "raw_events", "strip", "styles"]
 _RAW_AT_MOST: Final = 20_000
 """Characters of a raw event that the strip receives."""
 
-_SHEETS: Final = ("strip", "time", "tokens", "ribbons", "panels", "find", "looks", "narrow")
+_SHEETS: Final = (
+    *("draw/strip", "draw/time", "draw/tokens", "draw/ribbons", "panels/panels", "panels/find"),
+    *("draw/display-options", "draw/narrow"),
+)
 """In this order: a later sheet overrides an earlier one."""
 
 
@@ -36,7 +39,9 @@ def styles() -> str:
     return sheet(*(f"strip/{name}.css" for name in _SHEETS))
 
 
-_raw = st.components.v2.component("inspector_raw", html="<div></div>", js=loader("ui/strip/raw-component.js"))
+_raw = st.components.v2.component(
+    "inspector_raw", html="<div></div>", js=loader("ui/strip/panels/raw-events.js")
+)
 
 _component = st.components.v2.component(
     "inspector_strip",

@@ -2,11 +2,11 @@
 // calls the default export again whenever the payload or the theme changes.
 
 import { drawn } from "../dom.js";
-import { payloadOf } from "./packed.js";
+import { payloadOf } from "./model/payload-bytes.js";
 import { Strip } from "./strip.js";
 
 /** @import { Component } from "../component.d.ts" */
-/** @import { Head, Payload } from "./payload.d.ts" */
+/** @import { Head, Payload } from "./model/payload.d.ts" */
 
 /** @type {WeakMap<Element | ShadowRoot, { strip: Strip, call: object }>} */
 const placed = new WeakMap();

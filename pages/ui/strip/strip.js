@@ -1,38 +1,37 @@
 // The strip on the page: tokens, time bar and panels, over one model.
 
-import { describeCell } from "./cell-words.js";
-import { endsLines } from "./cells.js";
-import { Finder } from "./finder.js";
-import { Goto } from "./goto.js";
-import { append, follow } from "./growing.js";
-import { emptyPayload } from "./growth.js";
-import { onKey } from "./keyboard.js";
-import { Layout } from "./layout.js";
-import { paintLegend } from "./legend.js";
-import { Looks } from "./looks.js";
-import { Model } from "./model.js";
-import { hearPage, leavePage } from "./page-keys.js";
-import { Panels } from "./panels.js";
-import { partsOf } from "./parts.js";
-import { hearRaw, rawOf } from "./raw-events.js";
-import { paintRaw } from "./raw-panel.js";
-import { Room } from "./room.js";
-import { cellOf, findingAt, Selection } from "./selection.js";
-import { measuredOnCanvas } from "./sizes.js";
-import { Teller } from "./teller.js";
-import { isDark } from "./theme.js";
-import { TimeBar } from "./timebar.js";
-import { wireTools } from "./tools.js";
-import { View } from "./view.js";
+import { isDark, measuredOnCanvas } from "./draw/canvas.js";
+import { paintLegend } from "./draw/legend.js";
+import { View } from "./draw/token-view.js";
+import { elementsOf } from "./elements.js";
+import { copyOf } from "./input/copy.js";
+import { DisplayOptions } from "./input/display-options.js";
+import { Finder } from "./input/find-form.js";
+import { Goto } from "./input/goto-form.js";
+import { moveToFinding, onKey, showHelp } from "./input/keyboard.js";
+import { hearPage, leavePage } from "./input/page-keyboard.js";
+import { TimeBar } from "./input/time-bar.js";
+import { endsLines } from "./layout/cell-content.js";
+import { Layout } from "./layout/layout.js";
+import { describeCell } from "./model/cell-description.js";
+import { emptyPayload, startsOver, unitAfter } from "./model/increments.js";
+import { Model } from "./model/model.js";
+import { cellOf, findingAt, Selection } from "./model/selection.js";
+import { PanelHeights } from "./panels/panel-heights.js";
+import { Panels } from "./panels/panels.js";
+import { hearRaw, rawOf } from "./panels/raw-events.js";
+import { paintRaw } from "./panels/raw-panel.js";
+import { offerCopies } from "./panels/token-panel.js";
+import { Feed } from "./run-feed.js";
+import { SelectionSender } from "./selection-sender.js";
 
-/** @import { Feed } from "./feed.js" */
-/** @import { Head, Increment, Payload, Selected } from "./payload.d.ts" */
+/** @import { Head, Increment, Payload, Selected } from "./model/payload.d.ts" */
 
 export class Strip {
   /** @param {HTMLElement} root */
   constructor(root) {
     this.root = root;
-    this.parts = partsOf(root);
+    this.elements = elementsOf(root);
     this.textWidth = measuredOnCanvas();
     /** @type {string | null} names the payload that is shown */
     this.digest = null;
@@ -44,48 +43,68 @@ export class Strip {
     this.layout = new Layout(this.model, this.textWidth);
     this.rules = this.model.rules;
     this.selection = new Selection();
-    this.panels = new Panels(this.parts, (number) => this.choose(number));
-    this.teller = new Teller();
-    this.view = new View(this.parts, {
+    this.panels = new Panels(this.elements, (number) => this.choose(number));
+    this.sender = new SelectionSender();
+    this.view = new View(this.elements, {
       select: (i) => {
-        this.parts.scroller.focus({ preventScroll: true });
+        this.elements.scroller.focus({ preventScroll: true });
         this.select(i);
       },
       extend: (i, from) => this.extend(i, from),
-      fold: (start) => this.looks.fold(start),
+      fold: (start) => this.display.fold(start),
       hover: (i) => {
         this.selection.hover = i;
         this.paint();
       },
       describe: (i) => describeCell(this.model, i),
     });
-    this.time = new TimeBar(this.parts, this.model, {
+    this.time = new TimeBar(this.elements, this.model, {
       shown: (shown, playing) => this.#arrived(shown, playing),
       selected: () => this.selection.token,
       range: () => this.selection.range,
     });
-    this.goto = new Goto(this.parts, (number) => this.#goTo(number));
-    this.finder = new Finder(this.parts, {
+    this.goto = new Goto(this.elements, (number) => this.#goTo(number));
+    this.finder = new Finder(this.elements, {
       model: () => this.model,
       token: () => this.selection.token,
       go: (i) => this.#goTo(i),
       found: (cells) => this.view.mark({ found: cells }),
     });
-    this.looks = new Looks(this);
+    this.display = new DisplayOptions(this);
     this.unhear = hearRaw((raw) => {
       if (raw.key === this.model.key) this.#paintRaw();
     });
     this.#listen();
     hearPage(this);
-    this.room = new Room([this.parts["token-card"], this.parts.finding]);
+    this.heights = new PanelHeights([this.elements["token-card"], this.elements.finding]);
     this.seen = { width: 0, height: 0 };
     this.size = new ResizeObserver(() => this.#resized());
     this.size.observe(this.view.frameElement);
   }
 
   #listen() {
-    const { breaks, scroller } = this.parts;
-    wireTools(this);
+    const { elements } = this;
+    const { breaks, help, scroller } = elements;
+    elements["finding-back"].onclick = () => moveToFinding(this, -1);
+    elements["finding-next"].onclick = () => moveToFinding(this, 1);
+    elements["find-open"].onclick = () => this.finder.open();
+    elements["help-open"].onclick = () => showHelp(elements);
+    help.onclick = (event) => {
+      if (event.target === help) help.close();
+    };
+    help.onclose = () => scroller.focus({ preventScroll: true });
+    const chosen = () => {
+      const { token, range } = this.selection;
+      return { model: this.model, token, range };
+    };
+    offerCopies(elements, chosen);
+    scroller.oncopy = (event) => {
+      const { model, token, range } = chosen();
+      const text = copyOf(model, token, "text", range);
+      if (text === null || !event.clipboardData) return;
+      event.preventDefault();
+      event.clipboardData.setData("text/plain", text);
+    };
     breaks.onchange = () => {
       this.layout.breaks = breaks.checked;
       this.view.relayout(0);
@@ -102,7 +121,7 @@ export class Strip {
    * @param {(selected: Selected) => void} send
    */
   receive(head, payload, send) {
-    this.teller.send = send;
+    this.sender.send = send;
     this.view.waits = Boolean(head.feed);
     const ground = getComputedStyle(this.root).getPropertyValue("--st-background-color").trim();
     this.root.dataset.theme = isDark(ground) ? "dark" : "light";
@@ -119,29 +138,29 @@ export class Strip {
    * @param {{ again: boolean }} which `again` keeps place and selection
    */
   show(payload, { again }) {
-    const { parts } = this;
+    const { elements } = this;
     this.panels.renew();
     this.model = new Model(payload);
     const { folds } = this.layout;
     this.layout = new Layout(this.model, this.textWidth);
     if (again) this.layout.folds.takeOver(folds);
-    this.layout.breaks = parts.breaks.checked;
+    this.layout.breaks = elements.breaks.checked;
     this.rules = this.model.rules;
     if (again) this.selection.fit(this.model);
     else {
       this.selection.clear();
-      this.room.clear();
+      this.heights.clear();
       this.asked = null;
-      parts.scroller.scrollTop = 0;
+      elements.scroller.scrollTop = 0;
     }
-    parts["breaks-label"].hidden = !endsLines(this.model);
+    elements["breaks-label"].hidden = !endsLines(this.model);
     this.time.show(this.model, { keep: again });
     this.view.marks.shown = this.time.shown;
     this.view.show(this.layout);
-    paintLegend(parts.legend, this.model);
+    paintLegend(elements.legend, this.model);
     this.finder.refresh();
-    this.looks.renew();
-    this.layout.heat = this.looks.heat;
+    this.display.renew();
+    this.layout.heat = this.display.heat;
     this.root.dataset.unit = this.model.unit;
     this.root.classList.toggle("bare", this.model.count === 0 && !this.view.waits);
     this.root.dataset.ready = this.model.key;
@@ -154,8 +173,8 @@ export class Strip {
   #follow(head) {
     const { model, selection } = this;
     this.asked = head.nonce;
-    this.teller.forget();
-    this.looks.showClient(head.view === "client", { asked: true });
+    this.sender.forget();
+    this.display.showClient(head.view === "client", { asked: true });
     if (!selection.follow(model, head)) return;
     this.time.reach(selection.needs(model));
     if (selection.token !== null) this.view.reveal(selection.token, { center: true });
@@ -166,7 +185,14 @@ export class Strip {
    * @param {string | null} address
    */
   follow(address) {
-    follow(this, address);
+    if (address === (this.feed?.address ?? null)) return;
+    this.feed?.close();
+    this.feed = null;
+    if (address === null) return;
+    const state = (/** @type {string} */ name) => {
+      this.root.dataset.feed = name;
+    };
+    this.feed = new Feed(address, { grow: (columns) => this.append(columns), state });
   }
 
   /**
@@ -174,7 +200,25 @@ export class Strip {
    * @param {Increment} columns
    */
   append(columns) {
-    append(this, columns);
+    if (startsOver(this.model, columns)) {
+      const { key, tables } = this.model;
+      this.show(emptyPayload(key, unitAfter(this.model, columns), tables), { again: true });
+    }
+    const { model, time, view } = this;
+    if (columns.from > model.count) return;
+    const follows = time.shown >= model.count;
+    const { scrollTop, clientHeight, scrollHeight } = view.scroller;
+    const atBottom = scrollTop + clientHeight >= scrollHeight - 40;
+    const changed = model.append(columns);
+    if (columns.findings) this.panels.renew();
+    if (model.rules !== this.rules) view.relayout(0);
+    this.rules = model.rules;
+    time.grow(follows);
+    view.marks.shown = time.shown;
+    view.relayout(changed, { toEnd: follows && atBottom });
+    paintLegend(this.elements.legend, model);
+    this.finder.refresh();
+    this.paint();
   }
 
   paint() {
@@ -185,7 +229,7 @@ export class Strip {
     const { token, hover, range } = selection;
     this.view.mark({ selected: token, hover, shown, finding, range });
     this.panels.paint(model, selection, { finding, shown, playing: time.playing });
-    this.looks.paint(shown);
+    this.display.paint(shown);
     this.#paintRaw();
     time.paintTrack();
   }
@@ -200,7 +244,7 @@ export class Strip {
     this.selection.choose(this.model, i, finding);
     this.time.reach(this.selection.needs(this.model));
     if (i !== null) {
-      this.looks.open(i);
+      this.display.open(i);
       this.view.reveal(i, { center });
     }
     this.paint();
@@ -215,7 +259,7 @@ export class Strip {
   extend(i, from) {
     this.selection.extend(this.model, i, from);
     this.time.reach(this.selection.needs(this.model));
-    this.looks.open(i);
+    this.display.open(i);
     this.view.reveal(i);
     this.paint();
     this.tell();
@@ -229,7 +273,7 @@ export class Strip {
     const cell = cellOf(this.model, this.model.findings[number]);
     this.time.pause();
     this.select(cell ?? this.selection.token, number, { center: true });
-    this.parts.findings.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+    this.elements.findings.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
   }
 
   /** @param {number} i */
@@ -264,16 +308,16 @@ export class Strip {
   }
 
   #paintRaw() {
-    const { model, parts, selection } = this;
-    paintRaw(parts.raw, model, rawOf(model.key), selection.token);
+    const { model, elements, selection } = this;
+    paintRaw(elements.raw, model, rawOf(model.key), selection.token);
   }
 
   /** Tell Python where the user is. */
   tell() {
     const { token, finding, anchor, other, range } = this.selection;
     const to = range === null ? null : token === anchor ? other : anchor;
-    const view = this.looks.client ? "client" : null;
-    this.teller.tell({ key: this.model.key, token, finding, to, view });
+    const view = this.display.client ? "client" : null;
+    this.sender.schedule({ key: this.model.key, token, finding, to, view });
   }
 
   #resized() {
@@ -289,9 +333,9 @@ export class Strip {
     leavePage(this);
     this.unhear();
     this.feed?.close();
-    this.teller.close();
+    this.sender.close();
     this.size.disconnect();
-    this.room.close();
+    this.heights.close();
     this.time.close();
     this.view.close();
   }

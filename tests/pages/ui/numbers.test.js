@@ -8,7 +8,7 @@ import { count, duration } from "../../../pages/ui/numbers.js";
  * What tests/capture/test_formats.py puts to Python.
  * @type {{ duration: [number, string][], count: [number, string, string | null, string][] }}
  */
-const CASES = JSON.parse(readFileSync(new URL("../../formats.json", import.meta.url), "utf-8"));
+const CASES = JSON.parse(readFileSync(new URL("../../capture/formats.json", import.meta.url), "utf-8"));
 
 test("times read the same as in Python", () => {
   assert.deepEqual(

@@ -96,12 +96,6 @@ def test_every_import_names_a_served_module() -> None:
             )
 
 
-def test_a_file_of_the_front_end_stays_short() -> None:
-    files = [path for kind in ("js", "css", "html") for path in PAGES.rglob(f"*.{kind}")]
-    long = {path.name: lines for path in files if (lines := path.read_text("utf-8").count("\n")) > 300}
-    assert not long, "300 lines at most: split it by what its parts do"
-
-
 def test_the_loader_names_the_version_of_the_files_and_only_a_module_that_exists() -> None:
     assert f'"inspector/modules/{modules.DIGEST}/ui/text.js"' in modules.loader("ui/text.js")
     with pytest.raises(FileNotFoundError):

@@ -20,10 +20,13 @@ def test_every_custom_property_of_a_sheet_is_defined_in_its_component_or_in_the_
     given = {"st-" + name for name in ("background-color", "text-color", "primary-color", "border-color")}
     given |= {"st-font", "st-secondary-background-color", "hue", *PALETTE}
     given |= set(re.findall(r"--([\w-]+):", (PAGES / "ui" / "common.css").read_text("utf-8")))
-    for folder in {sheet.parent for sheet in PAGES.rglob("*.css")}:
-        text = "".join(sheet.read_text("utf-8") for sheet in folder.glob("*.css"))
+    texts: dict[tuple[str, ...], str] = {}
+    for sheet in PAGES.rglob("*.css"):
+        component = sheet.parent.relative_to(PAGES).parts[:2]
+        texts[component] = texts.get(component, "") + sheet.read_text("utf-8")
+    for component, text in texts.items():
         defined = set(re.findall(r"--([\w-]+):", text))
-        assert set(re.findall(r"var\(--([\w-]+)", text)) <= defined | given, folder.name
+        assert set(re.findall(r"var\(--([\w-]+)", text)) <= defined | given, component
 
 
 def test_the_style_sheet_holds_every_shade_and_the_dark_ones_where_they_differ() -> None:

@@ -1,4 +1,4 @@
-"""The HTML page of the dashboard: our title, style sheet and hints in Streamlit's page, in nothing else."""
+"""The HTML page of the dashboard: our title, style sheet and script in Streamlit's page, in nothing else."""
 
 import gzip
 import re
@@ -69,12 +69,11 @@ def test_a_page_has_our_title_and_sheet_whatever_the_browser_has_kept(server: st
     assert int(headers["content-length"]) == len(body)
 
 
-def test_the_hinted_modules_are_served(server: str) -> None:
+def test_the_script_of_the_page_is_served(server: str) -> None:
     _, _, body = ask(server, "/")
-    hinted = re.findall(r'<link rel="modulepreload" href="([^"]+)" />', body.decode())
-    assert modules.address("ui/strip/component.js") in hinted
-    known = {modules.address(name) for name in modules.FILES}
-    assert set(hinted) <= known
+    assert re.findall(r'<script type="module" src="([^"]+)">', body.decode()) == [
+        modules.address("ui/history.js")
+    ]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Arrivals } from "../../../../pages/ui/strip/arrivals.js";
+import { Arrivals } from "../../../../pages/ui/strip/model/arrivals.js";
 
 const SENT = () => true;
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { blockHue, blockWords, covering, grew } from "../../../../pages/ui/strip/blocks.js";
-import { Model } from "../../../../pages/ui/strip/model.js";
+import { blockHue, blockWords, covering, grew } from "../../../../pages/ui/strip/model/blocks.js";
+import { Model } from "../../../../pages/ui/strip/model/model.js";
 import { block, stream } from "./sample.js";
 
 test("an open block that became longer looks as before; another header does not", () => {

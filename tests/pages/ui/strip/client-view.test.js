@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-
-import { sectionsOf } from "../../../../pages/ui/strip/client-view.js";
-import { Model } from "../../../../pages/ui/strip/model.js";
+import { Model } from "../../../../pages/ui/strip/model/model.js";
+import { sectionsOf } from "../../../../pages/ui/strip/panels/client-view.js";
 import { block, stream } from "./sample.js";
 
 /** @param {ReturnType<typeof sectionsOf>} sections */
@@ -36,7 +35,7 @@ test("text in the wrong field is shown where it arrived, and calls have their na
   const call = block({ ...answer, channel: "commentary", recipient: "functions.get_weather" });
   const runs = whole.ribbons[0].runs.map(
     ([start, end, field, state]) =>
-      /** @type {import("../../../../pages/ui/strip/payload.d.ts").Run} */ ([
+      /** @type {import("../../../../pages/ui/strip/model/payload.d.ts").Run} */ ([
         start,
         end,
         field === "reasoning" ? "content" : field && "tool_calls[0].arguments",
@@ -63,9 +62,9 @@ test("a comparison has the sections of each side, and numbers its calls by that 
     block({ start: 12, body: 12, end: told.count, ...call, message: 1, continued: true }),
   ];
   const lost = /** @type {const} */ ("dropped");
-  /** @type {import("../../../../pages/ui/strip/payload.d.ts").Run[]} */
+  /** @type {import("../../../../pages/ui/strip/model/payload.d.ts").Run[]} */
   const left = [[2, 6, "tool_calls[0].arguments", "ok"]];
-  /** @type {import("../../../../pages/ui/strip/payload.d.ts").Run[]} */
+  /** @type {import("../../../../pages/ui/strip/model/payload.d.ts").Run[]} */
   const right = [
     [9, 11, null, lost],
     [12, 13, null, lost],

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { groupCount, groupWords, rowsOf, rowWith } from "../../../../pages/ui/strip/finding-groups.js";
-import { Model } from "../../../../pages/ui/strip/model.js";
+import { groupCount, groupWords, rowsOf, rowWith } from "../../../../pages/ui/strip/model/finding-groups.js";
+import { Model } from "../../../../pages/ui/strip/model/model.js";
 import { finding, stream } from "./sample.js";
 
 /** @param {number} count */

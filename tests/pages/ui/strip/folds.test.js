@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Layout } from "../../../../pages/ui/strip/layout.js";
-import { Model } from "../../../../pages/ui/strip/model.js";
+import { Layout } from "../../../../pages/ui/strip/layout/layout.js";
+import { Model } from "../../../../pages/ui/strip/model/model.js";
 import { stream } from "./sample.js";
 
 const width = (/** @type {string} */ text) => text.length * 7;

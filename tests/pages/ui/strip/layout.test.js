@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { cellParts, endsLines } from "../../../../pages/ui/strip/cells.js";
-import { emptyPayload } from "../../../../pages/ui/strip/growth.js";
-import { Layout } from "../../../../pages/ui/strip/layout.js";
-import { Model } from "../../../../pages/ui/strip/model.js";
-import { SIZE } from "../../../../pages/ui/strip/sizes.js";
-import { cuts, increments, KINDS, stream } from "./sample.js";
+import { cellParts, endsLines } from "../../../../pages/ui/strip/layout/cell-content.js";
+import { Layout } from "../../../../pages/ui/strip/layout/layout.js";
+import { SIZE } from "../../../../pages/ui/strip/layout/sizes.js";
+import { emptyPayload } from "../../../../pages/ui/strip/model/increments.js";
+import { Model } from "../../../../pages/ui/strip/model/model.js";
+import { cuts, increments, stream, TABLES } from "./sample.js";
 
-/** @import { Increment } from "../../../../pages/ui/strip/payload.d.ts" */
+/** @import { Increment } from "../../../../pages/ui/strip/model/payload.d.ts" */
 
 const EACH = 7; // pixels of a character, in every font
 const textWidth = (/** @type {string} */ text) => text.length * EACH;
@@ -94,7 +94,7 @@ for (const [kind, sample] of Object.entries({
     for (let width = 240; width <= 480; width += 10) {
       const whole = rows(laidOut(new Model(sample()), width));
       for (let seed = 1; seed <= 12; seed++) {
-        const layout = laidOut(new Model(emptyPayload("sample", "token", KINDS)), width);
+        const layout = laidOut(new Model(emptyPayload("sample", "token", TABLES)), width);
         const places = cuts(sample().count, seed);
         grow(layout, increments(sample(), places));
         assert.deepEqual(rows(layout), whole, `${width} px, cut at ${places}`);
@@ -106,7 +106,7 @@ for (const [kind, sample] of Object.entries({
 test("runs that are told after their cells change the rows from there on", () => {
   const whole = stream(60);
   const expected = rows(laidOut(new Model(whole), 420));
-  const layout = laidOut(new Model(emptyPayload("sample", "token", KINDS)), 420);
+  const layout = laidOut(new Model(emptyPayload("sample", "token", TABLES)), 420);
   const events = { index: [], start: [], at: [] };
   const blocks = { from: 2 ** 31, items: [] };
   /** @type {number[]} */

@@ -1,6 +1,6 @@
 // All that a strip would draw of a model, for comparing two.
 
-/** @import { Model } from "../../../../pages/ui/strip/model.js" */
+/** @import { Model } from "../../../../pages/ui/strip/model/model.js" */
 
 /** @param {Model} model */
 export function look(model) {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { emptyPayload } from "../../../../pages/ui/strip/growth.js";
-import { Model } from "../../../../pages/ui/strip/model.js";
+import { emptyPayload } from "../../../../pages/ui/strip/model/increments.js";
+import { Model } from "../../../../pages/ui/strip/model/model.js";
 import { look } from "./look.js";
-import { block, cuts, increments, KINDS, MESSAGE, stream } from "./sample.js";
+import { block, cuts, increments, MESSAGE, stream, TABLES } from "./sample.js";
 
 test("a cell is a marker, of a header, of a body, or refused", () => {
   const model = new Model(stream(4));
@@ -82,7 +82,7 @@ test("what was never sent stands behind what was", () => {
 test("a model that grew is the one that was made whole, wherever the stream was cut", () => {
   const whole = look(new Model(stream(20)));
   for (let seed = 1; seed <= 60; seed++) {
-    const model = new Model(emptyPayload("sample", "token", KINDS));
+    const model = new Model(emptyPayload("sample", "token", TABLES));
     const places = cuts(stream(20).count, seed);
     for (const columns of increments(stream(20), places)) model.append(columns);
     assert.deepEqual(look(model), whole, `cut at ${places}`);
@@ -91,7 +91,7 @@ test("a model that grew is the one that was made whole, wherever the stream was 
 
 test("only what may look different is told as changed", () => {
   const [first, second, third] = increments(stream(20), [10, 40]);
-  const model = new Model(emptyPayload("sample", "token", KINDS));
+  const model = new Model(emptyPayload("sample", "token", TABLES));
   assert.equal(model.append(first), 0);
   assert.equal(model.append({ ...second, ribbons: [] }), 10, "the open block only grew");
   assert.equal(
@@ -103,7 +103,7 @@ test("only what may look different is told as changed", () => {
 
 test("a block that turns out to be another one is drawn again from its start", () => {
   const [first, second] = increments(stream(20), [30]);
-  const model = new Model(emptyPayload("sample", "token", KINDS));
+  const model = new Model(emptyPayload("sample", "token", TABLES));
   model.append(first);
   second.blocks = { from: 1, items: [block({ kind: "refused", start: 24, body: 24, end: second.count })] };
   assert.equal(model.append({ ...second, ribbons: [] }), 24);

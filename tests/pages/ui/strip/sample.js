@@ -1,17 +1,23 @@
 // Streams for the tests: payloads as Python makes them, whole and cut into increments.
 
-/** @import { Block, FindingRow, Increment, Payload, Run } from "../../../../pages/ui/strip/payload.d.ts" */
+/** @import { Block, FindingRow, Increment, Payload, Run, Tables } from "../../../../pages/ui/strip/model/payload.d.ts" */
 
 export const CHANNEL = 200005;
 export const MESSAGE = 200008;
 export const END = 200007;
 export const RETURN = 200002;
-export const KINDS = {
-  dropped: { label: "dropped", marks: true },
-  misrouted: { label: "misrouted", marks: true },
-  garbled: { label: "garbled", marks: true },
-  unexpected_token: { label: "unexpected token", marks: true },
-  truncated: { label: "truncated", marks: false },
+const LOSS = { marks: true, side: "text", of_delivery: true };
+/** @type {Tables} */
+export const TABLES = {
+  kinds: {
+    dropped: { label: "dropped", ...LOSS },
+    misrouted: { label: "misrouted", ...LOSS },
+    garbled: { label: "garbled", ...LOSS },
+    unexpected_token: { label: "unexpected token", marks: true, side: "model", of_delivery: false },
+    truncated: { label: "truncated", marks: false, side: "stream", of_delivery: false },
+  },
+  lost_states: ["dropped", "unserved"],
+  special_tokens: [RETURN, CHANNEL, 200006, END, MESSAGE],
 };
 
 /**
@@ -92,7 +98,7 @@ export function stream(words = 12) {
     ],
     ribbons: [{ label: "vLLM", runs }],
     unsent: [],
-    kinds: KINDS,
+    ...TABLES,
     findings: [finding({ token_start: lost, token_end: lost + 1, generated: " w" })],
     first_at: 0,
     last_at: (events - 1) / 4,

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { canCopy, copyOf } from "../../../../pages/ui/strip/copying.js";
-import { Model } from "../../../../pages/ui/strip/model.js";
-import { channelsOf, isEmpty, search, stepFrom } from "../../../../pages/ui/strip/search.js";
+import { canCopy, copyOf } from "../../../../pages/ui/strip/input/copy.js";
+import { Model } from "../../../../pages/ui/strip/model/model.js";
+import { channelsOf, isEmpty, search, stepFrom } from "../../../../pages/ui/strip/model/search.js";
 import { CHANNEL, MESSAGE, stream } from "./sample.js";
 
 const NOTHING = { words: "", channel: "", special: false, undelivered: false };
 
-/** @param {import("../../../../pages/ui/strip/search.js").Query} query */
+/** @param {import("../../../../pages/ui/strip/model/search.js").Query} query */
 function places(query, model = new Model(stream(4))) {
   return search(model, query);
 }
@@ -45,7 +45,7 @@ test("filters hold alone and together with words", () => {
   const model = new Model(stream(4));
   const special = places({ ...NOTHING, special: true });
   assert.ok(special.length > 4);
-  assert.ok(special.every(([start, end]) => end === start + 1 && model.isMarker(start)));
+  assert.ok(special.every(([start, end]) => end === start + 1 && model.isSpecialToken(start)));
   const [first, second] = channelsOf(model);
   const [mine] = places({ ...NOTHING, channel: second });
   assert.equal(model.blockAt(mine[0]).channel, second);

@@ -1,0 +1,149 @@
+// Increments of a growing stream: when one begins the stream anew, and how two become one.
+
+/** @import { BlockChange, Increment, LaneChange, Payload, Tables } from "./payload.d.ts" */
+
+/** @type {Tables} */
+const NO_TABLES = { kinds: {}, lost_states: [], special_tokens: [] };
+
+/**
+ * True when an increment tells of a stream from its first cell: with cells of another kind (ids came after
+ * pieces, or the other way round), or once more. What adds no cell never does.
+ * @param {{ unit: Payload["unit"], count: number }} shown
+ * @param {Increment} columns
+ */
+export function startsOver(shown, columns) {
+  return (
+    columns.from === 0 && columns.count > 0 && (unitAfter(shown, columns) !== shown.unit || shown.count > 0)
+  );
+}
+
+/**
+ * The kind of cells once an increment is taken.
+ * @param {{ unit: Payload["unit"] }} shown
+ * @param {Increment} columns
+ */
+export function unitAfter(shown, columns) {
+  return columns.unit ?? shown.unit;
+}
+
+/**
+ * A payload without cells, for a stream that begins.
+ * @param {string} key
+ * @param {Payload["unit"]} unit
+ * @param {Tables} tables
+ * @returns {Payload}
+ */
+export function emptyPayload(key, unit, tables = NO_TABLES) {
+  return {
+    key,
+    unit,
+    count: 0,
+    sent: 0,
+    hidden: 0,
+    ids: unit === "token" ? [] : null,
+    vocab: {},
+    texts: {},
+    events: { index: [], start: [], at: [] },
+    blocks: [],
+    ribbons: [],
+    reconstructed: false,
+    uncertain: [],
+    unsent: [],
+    findings: [],
+    ...tables,
+    first_at: null,
+    last_at: null,
+    finish: null,
+    evidence: "none",
+  };
+}
+
+/**
+ * Increments with those joined that follow on one another: each costs the strip about the same.
+ * @param {Increment[]} queue
+ */
+export function joinedUp(queue) {
+  /** @type {Increment[]} */
+  const found = [];
+  for (const columns of queue) {
+    const before = found.at(-1);
+    if (before && follows(before, columns)) found[found.length - 1] = join(before, columns);
+    else found.push(columns);
+  }
+  return found;
+}
+
+/**
+ * @param {Increment} before
+ * @param {Increment} after
+ */
+function follows(before, after) {
+  return after.from === before.count && (after.unit === before.unit || after.events.index.length === 0);
+}
+
+/**
+ * Two increments as one, the second of which begins where the first ends.
+ * @param {Increment} before
+ * @param {Increment} after
+ * @returns {Increment}
+ */
+export function join(before, after) {
+  const { events } = before;
+  const times = events.at && after.events.at ? events.at.concat(after.events.at) : null;
+  return {
+    ...before,
+    ...after,
+    unit: before.unit,
+    from: before.from,
+    ids: before.ids && after.ids ? before.ids.concat(after.ids) : before.ids,
+    vocab: { ...before.vocab, ...after.vocab },
+    texts: { ...before.texts, ...after.texts },
+    events: {
+      index: events.index.concat(after.events.index),
+      start: events.start.concat(after.events.start),
+      at: times,
+    },
+    unsent: [...(before.unsent ?? []), ...(after.unsent ?? [])],
+    blocks: joinBlocks(before.blocks, after.blocks),
+    ribbons: joinLanes(before.ribbons, after.ribbons),
+    findings: after.findings ?? before.findings,
+    last_at: after.last_at ?? before.last_at,
+  };
+}
+
+/**
+ * @param {BlockChange} before
+ * @param {BlockChange} after
+ * @returns {BlockChange}
+ */
+function joinBlocks(before, after) {
+  const { from, kept } = tail(before, after, before.items);
+  return { from, items: kept.concat(after.items) };
+}
+
+/**
+ * @param {LaneChange[]} before
+ * @param {LaneChange[]} after
+ * @returns {LaneChange[]}
+ */
+function joinLanes(before, after) {
+  if (!after.length) return before;
+  return after.map((lane, number) => {
+    const mine = before[number];
+    if (!mine) return lane;
+    const { from, kept } = tail(mine, lane, mine.runs);
+    return { label: lane.label, from, runs: kept.concat(lane.runs) };
+  });
+}
+
+/**
+ * What stays of a first change of a list's end under a second one: from where on, and which of its items.
+ * @template Item
+ * @param {{ from: number }} before
+ * @param {{ from: number }} after
+ * @param {Item[]} items
+ */
+function tail(before, after, items) {
+  if (after.from <= before.from) return { from: after.from, kept: [] };
+  return { from: before.from, kept: items.slice(0, after.from - before.from) };
+}

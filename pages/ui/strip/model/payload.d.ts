@@ -1,0 +1,301 @@
+// Written by `python -m tools.make_payload_types` from inspector/views/payload.py.
+/** What a cell is: a token, or a delivered piece of text where no token ids are known. */
+export type Unit = "token" | "piece";
+
+/** A token of the vocabulary: its text, null for a part of a character, and its bytes as hex. */
+export type Entry = [string | null, string];
+
+/** Neighbouring cells of one fate: start, end, the field that they were delivered in, and a `FateState`. */
+export type Run = [number, number, string | null, string];
+
+/** The events that brought the cells, as columns. */
+export interface Events {
+  /** Number of each event in the capture; -1 when it is not known. */
+  index: number[];
+  /** First cell that it brought. */
+  start: number[];
+  /** Seconds from the request; null when some are not known. */
+  at: number[] | null;
+}
+
+/** Cells of one message, of one refused run, or of one field where no token ids are known. */
+export interface Block {
+  kind: "message" | "refused" | "field";
+  start: number;
+  /** First cell of the body. */
+  body: number;
+  end: number;
+  role: string | null;
+  /** The channel of a message, the name of a field. */
+  channel: string | null;
+  recipient: string | null;
+  content_type: string | null;
+  /** False for a message that ends inside its header. */
+  in_body?: boolean;
+  complete: boolean;
+  /** The parser's words on a refused run. */
+  reason: string;
+  /** State of the parser at a refused run. */
+  state?: string;
+  /** Cells that the parser rejected. */
+  culprit?: [number, number] | null;
+  /** Number of the message on its side of a comparison; elsewhere messages are counted as they stand. */
+  message?: number | null;
+  /** True for the rest of a message that an earlier block of the comparison began. */
+  continued?: boolean;
+}
+
+/** Blocks that follow the first `from` ones, which stay. */
+export interface BlockChange {
+  from: number;
+  items: Block[];
+}
+
+/** A delivery lane: where the text of each cell arrived. */
+export interface Ribbon {
+  label: string;
+  runs: Run[];
+}
+
+/** Runs of a lane that follow the first `from` ones, which stay. */
+export interface LaneChange {
+  from: number;
+  label: string;
+  runs: Run[];
+}
+
+/** A cell that stands for what the server never sent and its error names. */
+export interface UnsentCell {
+  /** The cell. */
+  at: number;
+  kind: "gap" | "token" | "header";
+  id: number | null;
+  text: string;
+  /** What it is, in a sentence. */
+  words: string;
+}
+
+/** Columns of such cells. */
+export interface UnsentColumns {
+  ids: (number | null)[];
+  vocab: Record<string, Entry>;
+  events: Events;
+  unsent: UnsentCell[];
+}
+
+/** A known issue that a finding belongs to. */
+export interface IssueRow {
+  id: string;
+  title: string;
+  side: string;
+  fix: string;
+}
+
+/** A kind of finding, as the page needs it. */
+export interface KindRow {
+  /** As a title says it. */
+  label: string;
+  /** True when the cells of its findings themselves are wrong. */
+  marks: boolean;
+  /** Whose doing it is, as a `Side`. */
+  side: string;
+  /** True when it is about the text that arrived; others say nothing against what was delivered. */
+  of_delivery: boolean;
+}
+
+/** What is the same for every capture. */
+export interface Tables {
+  /** The kinds of finding; differences of captures have others. */
+  kinds: Record<string, KindRow>;
+  /** States of a `Run` whose text the client did not get. */
+  lost_states: string[];
+  /** IDs of the special tokens that frame messages. */
+  special_tokens: number[];
+}
+
+/** Where a finding lies, given where cells are not tokens; then it counts, not its tokens. */
+export interface CellSpan {
+  cell_start?: number | null;
+  cell_end?: number | null;
+}
+
+/** A finding, or a difference of two captures. */
+export interface FindingRow {
+  cell_start?: number | null;
+  cell_end?: number | null;
+  kind: string;
+  severity: string;
+  title: string;
+  line: string;
+  explanation: string;
+  field: string | null;
+  token_start: number | null;
+  token_end: number | null;
+  event_start: number | null;
+  event_end: number | null;
+  generated: string | null;
+  delivered: string | null;
+  delivered_in: string | null;
+  choice: number;
+  sent: boolean;
+  known_issues: IssueRow[];
+}
+
+/** Columns of the cells. */
+export interface Cells {
+  unit: Unit;
+  /** Cells. */
+  count: number;
+  /** Token ids; null for pieces. */
+  ids: (number | null)[] | null;
+  /** The distinct ids; those outside the vocabulary have no entry. */
+  vocab: Record<string, Entry> | null;
+  /** Texts by cell where the vocabulary does not have them: of pieces, and around split characters. */
+  texts: Record<string, string>;
+  events: Events;
+  blocks: Block[];
+  ribbons: Ribbon[];
+}
+
+/** Whether the cells are tokens that nobody sent, as the final object of Responses tells them. */
+export interface ReconstructionRow {
+  reconstructed?: boolean;
+  /** Spans of reconstructed tokens whose ID is one of several that fit. */
+  uncertain?: [number, number][];
+}
+
+/** Log probabilities as the server told them. */
+export interface LogprobColumns {
+  /** By cell; null where the server told none. */
+  values: (number | null)[];
+  /** By cell the likeliest alternatives: text and log probability. */
+  top: Record<string, [string, number][]>;
+}
+
+/** Log probabilities, where a capture has them. */
+export interface LogprobRow {
+  logprobs?: LogprobColumns;
+}
+
+/** Everything that the strip shows of one choice of a capture, or of two captures compared. */
+export interface Payload {
+  unit: Unit;
+  /** Cells. */
+  count: number;
+  /** Token ids; null for pieces. */
+  ids: (number | null)[] | null;
+  /** The distinct ids; those outside the vocabulary have no entry. */
+  vocab: Record<string, Entry> | null;
+  /** Texts by cell where the vocabulary does not have them: of pieces, and around split characters. */
+  texts: Record<string, string>;
+  events: Events;
+  blocks: Block[];
+  ribbons: Ribbon[];
+  /** The kinds of finding; differences of captures have others. */
+  kinds: Record<string, KindRow>;
+  /** States of a `Run` whose text the client did not get. */
+  lost_states: string[];
+  /** IDs of the special tokens that frame messages. */
+  special_tokens: number[];
+  reconstructed?: boolean;
+  /** Spans of reconstructed tokens whose ID is one of several that fit. */
+  uncertain?: [number, number][];
+  logprobs?: LogprobColumns;
+  /** Identity of what is shown; the same key keeps place and selection. */
+  key: string;
+  /** Cells that the server sent; those after them are `unsent`. */
+  sent: number;
+  /** Cells of a comparison that are folded away. */
+  hidden: number;
+  unsent: UnsentCell[];
+  findings: FindingRow[];
+  first_at: number | null;
+  last_at: number | null;
+  finish: string | null;
+  evidence: string;
+}
+
+/** Where a growing stream is. */
+export interface StreamState {
+  state: string;
+  channel: string | null;
+  recipient: string | null;
+  message: number | null;
+}
+
+/** Figures of a run so far; times in seconds. */
+export interface PaceRow {
+  tokens: number;
+  events: number;
+  tokens_per_s: number | null;
+  first_token_s: number | null;
+  last_token_s: number | null;
+  gap_p50_s: number | null;
+  gap_p95_s: number | null;
+}
+
+/** The verdict on a run so far. */
+export interface VerdictRow {
+  level: string;
+  sentence: string;
+  why: string;
+  known: string;
+}
+
+/** What changes when a run grows: columns of the cells after the first `from`, and what else is new. */
+export interface Increment {
+  from: number;
+  reconstructed?: boolean;
+  /** Spans of reconstructed tokens whose ID is one of several that fit. */
+  uncertain?: [number, number][];
+  /** null while no cell is known. */
+  unit: Unit | null;
+  /** Cells then. */
+  count: number;
+  ids: (number | null)[] | null;
+  vocab: Record<string, Entry>;
+  texts: Record<string, string>;
+  events: Events;
+  blocks: BlockChange;
+  ribbons: LaneChange[];
+  unsent?: UnsentCell[];
+  /** All findings, when an audit has told them. */
+  findings?: FindingRow[];
+  last_at?: number | null;
+  finish?: string | null;
+  now?: StreamState;
+  pace?: PaceRow;
+  verdict?: VerdictRow;
+  /** Tokens that the audit saw. */
+  audited?: number;
+  /** True when another increment follows at once. */
+  more?: boolean;
+}
+
+/** What comes with a payload: its identity, and what the page wants to be selected. */
+export interface Head {
+  /** Another one means another payload. */
+  digest: string;
+  /** Another one means a new wish. */
+  nonce: number;
+  token: number | null;
+  finding: number | null;
+  /** The other end of a range that begins or ends at the token. */
+  to: number | null;
+  /** `client` for the response as a client shows it; null for the tokens. */
+  view: string | null;
+  /** Address of the increments of a growing run. */
+  feed: string | null;
+}
+
+/** What the strip tells the page: where the user is in it. */
+export interface Selected {
+  key: string;
+  token: number | null;
+  finding: number | null;
+  /** The other end of the chosen range. */
+  to: number | null;
+  view: string | null;
+  /** Milliseconds of the browser's clock. */
+  at: number;
+}
