@@ -145,7 +145,7 @@ def _others(diagnosis: Diagnosis, *, whole: bool, around: bool) -> Iterator[str]
     yield from (f"  note: {note}" for note in diagnosis.notes)
     for failure in diagnosis.failures:
         yield from _failure_lines(failure, around=around)
-    yield from (f"  {one.sentence}" for one in diagnosis.judges)
+    yield from (f"  {one.sentence}" for one in diagnosis.parser_results)
     if diagnosis.closest:
         yield "  closest known issues, in similar words only, each with what settles it:"
     for issue in diagnosis.closest:

@@ -32,12 +32,12 @@ class Releases(Row, frozen=True):
 
     def of(self, places: Iterable[Anchor]) -> tuple[str, ...]:
         """Releases that have all of the places; places that no release has do not count."""
-        found: set[str] | None = None
+        candidates: set[str] | None = None
         for place in places:
             having = {version for version, files in self.lines.items() if _has(files, place)}
             if having:
-                found = having if found is None else found & having
-        return tuple(sorted(found or (), key=lambda version: as_version(version) or ()))
+                candidates = having if candidates is None else candidates & having
+        return tuple(sorted(candidates or (), key=lambda version: as_version(version) or ()))
 
 
 @cache

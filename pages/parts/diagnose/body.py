@@ -289,9 +289,9 @@ def failures(found: Diagnosis) -> None:
 
 def judges(found: Diagnosis) -> None:
     """The results of strict and lenient parsing for rejected tokens."""
-    if found.judges:
+    if found.parser_results:
         st.markdown("**Results of other parsers for the same tokens**")
-        st.markdown("\n".join(f"- {pickers.plain(one.sentence)}" for one in found.judges))
+        st.markdown("\n".join(f"- {pickers.plain(one.sentence)}" for one in found.parser_results))
 
 
 def _failure_row(failure: Failure) -> dict[str, object]:
