@@ -1,6 +1,6 @@
 """Releases by file and line: `serving_chat.py:1305` with line 741 is vLLM 0.13.0.
 
-The table, `releases.yaml`, is made by `python -m tools.make_releases`; this module looks up.
+`python -m tools.make_releases` generates the table, `releases.yaml`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ class Anchor(NamedTuple):
     """A place that a log line or a traceback names."""
 
     file: str
-    """Path or file name, as far as it is told."""
+    """Path or file name, as far as the line has it."""
     line: int
 
 

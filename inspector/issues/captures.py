@@ -36,10 +36,10 @@ from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.violations import BETWEEN, Violation
 
 _LOOK_BACK: Final = 8
-"""Places before a finding that are looked at; several forms of an issue may stand close together."""
+"""Places before a finding that are compared with it; several forms of an issue may be close together."""
 _REJECTIONS: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.MODEL)
 _WORDS: Final = _REJECTIONS | {Kind.SERVER_ERROR}
-"""Kinds whose `delivered` holds the parser's or the server's own words."""
+"""Kinds whose `delivered` is the message of the parser or the server."""
 _BY_FINAL: Final = frozenset(
     {
         Kind.MISROUTED,
@@ -65,9 +65,9 @@ _BY_TOKENS: Final = _REJECTIONS | {
 }
 """Kinds that a token form alone can explain."""
 _OF_HEADERS: Final = frozenset({Kind.UNKNOWN_HEADER, Kind.UNOFFERED_CALL, Kind.NO_ANSWER})
-"""Kinds that a form of a header or a message can explain besides."""
+"""More kinds that a form of a header or a message can explain."""
 _BESIDE: Final = frozenset({Kind.UNOFFERED_CALL})
-"""Kinds that say what a token form says, where no tokens are known; they do not limit an entry."""
+"""Kinds that replace a token form if no tokens are known; they do not limit an entry."""
 
 
 def match_findings(
@@ -257,7 +257,7 @@ def _key(evidence: Evidence) -> tuple[int, bool]:
 
 
 def _kinds(issue: Issue, form_holds: bool) -> frozenset[Kind]:
-    """Kinds that an issue can explain; `shown` where its token form holds somewhere."""
+    """Kinds that an issue can explain; `form_holds` where its token form holds somewhere."""
     kinds = frozenset[Kind]().union(*(form.kinds for form in issue.findings))
     by_form = form_holds and not _limited(issue)
     if by_form:
@@ -313,7 +313,7 @@ def _release_counts(issue: Issue, finding: Finding, evidence: Evidence) -> bool:
 
 
 def _reasons(issue: Issue, finding: Finding, evidence: Evidence, near: Place | None) -> list[Reason] | None:
-    """What speaks for an issue as the cause of a finding; None where the issue is ruled out.
+    """Evidence that an issue is the cause of a finding; None if the issue is ruled out.
 
     For it: one of its finding forms holds; one of its token forms holds at the finding (`near`), in a message
     of the final object, or with the stop token that was not sent before the rejected one; the finding quotes
@@ -414,7 +414,7 @@ def _opens(issue: Issue) -> bool:
 
 
 def _near(places: Sequence[Place], finding: Finding, evidence: Evidence) -> Place | None:
-    """Where a token form stands at a finding, or next to it; a broken connection is at what broke it."""
+    """The place of a token form at or next to a finding; for a broken connection, at what broke it."""
     if finding.kind is Kind.DISCONNECTED:
         reading = evidence.reading
         if reading.header.endpoint not in reading.engine.silent:

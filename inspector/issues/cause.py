@@ -1,4 +1,4 @@
-"""The cause named for a finding: what it rests on, how sure the match is, and what looks the same.
+"""The cause of a finding: its evidence, the confidence of the match, and what looks the same.
 
 The confidence is that of the match on this stream, not of the catalogue's entry.
 """

@@ -1,4 +1,4 @@
-"""What the forms ask of a reading, computed once: states, headers, events, what a loss looks like."""
+"""The facts of a reading that forms are compared with, computed once: states, headers, events, losses."""
 
 from bisect import bisect_right
 from collections import Counter
@@ -54,7 +54,7 @@ _REJECTIONS: Final = frozenset(kind for kind, info in KINDS.items() if info.side
 
 
 class Evidence:
-    """A reading with what the forms ask of it, computed once."""
+    """A reading with the facts that forms are compared with, computed once."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class Evidence:
         self.rejection = found if found is not None and found.choice == self.choice.index else None
         """What the server's parser rejected, by the error that it reported for this choice."""
         self.holes = ids_missing(reading)
-        """True when ids are missing inside the stream: then no form of tokens can be judged."""
+        """True when ids are missing inside the stream: then no token form can be compared."""
         self.ids: Sequence[int] = self.choice.tokens.ids if self.choice.has_ids and not self.holes else ()
         """The ids sent, and the rejected one where nothing but it can be missing."""
         if supposed is not None:
@@ -92,7 +92,7 @@ class Evidence:
 
     @cached_property
     def rejected_at(self) -> int | None:
-        """Where the rejected token stands after the ids sent; None when others are missing before it."""
+        """Index of the rejected token after the ids sent; None when other tokens are missing before it."""
         if self._supposed is not None:
             return len(self._supposed) - 1
         stopped = self.rejection

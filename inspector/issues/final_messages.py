@@ -1,4 +1,4 @@
-"""What the final object of Responses says of messages: headers, and where in a field's text each one ends."""
+"""Messages in the final object of Responses: their headers, and where in a field's text each one ends."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -24,7 +24,7 @@ class Place(NamedTuple):
     start: int
     end: int
     words: str
-    """The place as a sentence says it."""
+    """The place, for a sentence."""
 
 
 def token_places(issue: Issue, evidence: Evidence) -> list[Place]:
@@ -141,7 +141,7 @@ def _places(form: TokenForm, evidence: Evidence) -> Iterator[Place]:
 
 
 def _violation_words(evidence: Evidence, start: int, end: int, violated: Violated) -> str:
-    """Where it is, what came there, and what may stand there."""
+    """The place, the token, and what is allowed there."""
     if violated.at is not None:
         token_id = evidence.ids[violated.at]
         came = f"token {violated.at} ({_shown(token_id)}) comes {violated.place}"

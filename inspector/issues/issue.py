@@ -1,4 +1,4 @@
-"""What the catalogue knows about one issue: the keys of an entry of known_issues.yaml, with their types."""
+"""One issue of the catalogue: the keys of an entry of known_issues.yaml, with their types."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -191,7 +191,7 @@ class FindingForm(Row, frozen=True, kw_only=True):
     whole_step: bool | None = None
     """Whether a delta of the choice brought the text of several tokens."""
     second_copy: bool | None = None
-    """Whether the finding's text stands elsewhere in what was delivered."""
+    """Whether the finding's text was also delivered elsewhere."""
     boundary: bool | None = None
     """Whether such an event holds tokens of more than one message, or of header and body."""
     error_reported: bool | None = None

@@ -154,7 +154,7 @@ def exception_of(rest: str) -> str:
 
 
 def error_of(rest: str) -> str:
-    """What a line of any program says of an error: from an exception's name on, or all of it; else empty."""
+    """The error in a line of any program: from an exception's name on, or all of it; else empty."""
     if raised := _RAISED.search(rest):
         return raised[0].strip()
     return rest.strip() if _ERROR.search(rest) else ""

@@ -1,4 +1,4 @@
-"""What a person's paste did to messages: wrapped, written down in lower case, or broken off.
+"""Messages that were damaged by pasting: wrapped, written in lower case, or cut off.
 
 Looked for in short texts only, after their lines were read one by one.
 """
@@ -24,7 +24,7 @@ _LINES: Final = 4
 _NARROW: Final = 16
 """A line shorter than this was not wrapped."""
 _LEAST: Final = 18
-"""Characters of a message that tell which it is."""
+"""Characters that identify a message."""
 _LEAST_MARKED: Final = 12
 """The same where the text says that it was cut."""
 _CUT: Final = re.compile(
@@ -91,7 +91,7 @@ class Paste:
                 self._add(match, piece, whole)
 
     def _folded(self, pieces: Sequence[Piece]) -> None:
-        """Messages that somebody wrote down in lower case."""
+        """Messages written in lower case."""
         for piece in pieces:
             lower = piece.text.lower()
             matched: dict[str, bool] = {}

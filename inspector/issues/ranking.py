@@ -1,8 +1,8 @@
-"""Answers: issues with the reasons that lead to them, best first. The weights stand in one table.
+"""Answers: issues with the reasons that lead to them, best first, by the weights in one table.
 
 Rules of thumb behind the weights: the text or the tokens of an issue come first, then what was asked,
 then the version; a general entry yields to a precise one; between entries that make the same text the
-likelier one wins until a hint, a rate, a version or the tokens speak for another.
+likelier one wins unless a hint, a rate, a version or the tokens support another.
 """
 
 from collections.abc import Iterable, Sequence
@@ -169,7 +169,7 @@ def version_reason(
     engine: Engine | None = None,
     bounds: Bounds = _OPEN,
 ) -> Reason | None:
-    """What the server and its version say about an issue; None when they say nothing.
+    """Whether the server and its version support an issue or count against it; None if neither.
 
     Without `engine` the default is meant, and an issue of another one is not ruled out. `bounds` are those of
     a release that is not known.

@@ -1,4 +1,4 @@
-"""Between which vLLM releases a server lies, by what its events have or lack.
+"""Bounds of a server's vLLM release, by what its events have or lack.
 
 Used where the version is unknown. Each mark was looked for in every capture of the lab's matrix. A mark that
 0.18.0 lacks and 0.23.0 has proves "newer than 0.18.0" where it is and "older than 0.23.0" where it is not.
@@ -55,7 +55,7 @@ def _within(low: str | None, high: str | None, affected: Range) -> bool | None:
 
 
 def release_bounds(reading: Reading) -> Bounds:
-    """What the stream itself says of the server's release."""
+    """Bounds of the server's release, from the stream itself."""
     match reading.header.endpoint:
         case Endpoint.CHAT:
             pairs = list(_chat(reading))

@@ -79,7 +79,7 @@ _OURS_UNNAMED: Final = (
     re.compile(r"(?i)\b(?:serv(?:e|ed|es|ing)|deploy(?:s|ed|ing)?)\b[^.\n]{0,40}\bgpt[-_ ]?oss"),
     re.compile(r"\b(?:INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d \[?[\w/.]{1,60}\.py:\d{1,5}\]"),
 )
-"""The model on a server that nobody names, and the form of our log: ours, where no other is named."""
+"""The model on an unnamed server, and the form of vLLM's log: vLLM, if no other server is named."""
 
 
 _PARSER: Final = re.compile(r"\b\w*(?:tool|reasoning)_?parser\w*\.py\b")

@@ -49,7 +49,7 @@ _ANCHORS: Final = 40
 _VERSIONS: Final = 50
 _AT_ONCE: Final = 256
 _START_UP: Final = ("server version ", "  version ", "LLM engine (v")
-"""What a server says of itself when it starts; a log may hold several starts."""
+"""Words of a start-up line; a log may have several starts."""
 _ALWAYS: Final = (
     *('File "', "Traceback", "Error", "ERROR", "CRITICAL", "FATAL", "Exception", "Interrupt", "Exit"),
     *("rror:", "rror code", "fatal", "panic"),
@@ -352,7 +352,7 @@ def _is_ours(file: str) -> bool:
 
 
 def _shortened(line: str) -> str:
-    """A line that is not too long to be looked at: what the error is stands in front, or at the end."""
+    """A line cut to the length that is searched: errors are named at its beginning or its end."""
     return line if len(line) <= LONGEST else f"{line[:_FRONT]} … {line[-_BACK:]}"
 
 

@@ -51,12 +51,12 @@ class Situation:
     tools: bool | None = None
     """Whether the request offers tools; None where the request is not known."""
     needed: str | None = None
-    """The release that the first of several issues asks for; no other is advised that is older."""
+    """The release that the first of several issues needs; no older one is advised."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """What the lab's matrix says of the streams that show an issue."""
+    """The lab's matrix on the streams that show an issue."""
 
     first_right: str | None
     """The first release from which on all of them are delivered whole; None where the newest still fails."""
@@ -143,7 +143,7 @@ def _reached(release: str, version: str | None) -> bool:
 
 
 def _not_below(step: Step, situation: Situation) -> Step:
-    """A step, with the release that another issue needs where it asks for an older one."""
+    """A step; an upgrade to an older release than another issue needs is replaced."""
     needed = situation.needed
     if needed is None or not step.upgrade or _reached(needed, step.upgrade):
         return step

@@ -56,7 +56,7 @@ def diagnose_text(text: str | Iterable[str], issues: Sequence[Issue] | None = No
 
 
 class _Diagnosing:
-    """What the answers need to know of one scan."""
+    """Derives the answers from one scan."""
 
     def __init__(self, scan: Scan, entries: Sequence[Issue]) -> None:
         self.scan = scan
@@ -264,7 +264,7 @@ class _Diagnosing:
 
 
 def _versions(scan: Scan) -> list[ReportedVersion]:
-    """Versions by strength of evidence: what the server says of itself, then its lines, then the text."""
+    """Versions by strength of evidence: what the server reports itself, then its lines, then the text."""
     by_server = [reported for reported in scan.versions if reported.source != "the text"]
     if by_server:
         return by_server
