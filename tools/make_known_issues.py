@@ -9,7 +9,7 @@ from inspector.issues.issue import Issue
 _HEAD = """# Known issues
 
 Generated from `inspector/issues/known_issues.yaml` by `python -m tools.make_known_issues`;
-[diagnose.md](diagnose.md) explains the keys and how to add an entry. Versions without a program name
+[diagnose.md](diagnose.md#the-catalogue) says how to add an entry. Versions without a program name
 are versions of vLLM.
 """
 

@@ -147,7 +147,7 @@ def _remaining(diagnosis: Diagnosis, *, whole: bool, around: bool) -> Iterator[s
     yield from (f"  note: {note}" for note in diagnosis.notes)
     for failure in diagnosis.failures:
         yield from _failure_lines(failure, around=around)
-    yield from (f"  {parsed.sentence}" for parsed in diagnosis.judges)
+    yield from (f"  {parsed.sentence}" for parsed in diagnosis.parser_results)
     if diagnosis.closest:
         yield "  closest known issues, in similar words only, each with what settles it:"
     for issue in diagnosis.closest:

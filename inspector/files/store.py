@@ -322,11 +322,11 @@ class CaptureWriter:
             return False
 
     def _write(self, lines: str) -> None:
-        left = memoryview(lines.encode("ascii") + b"\n")
+        unwritten = memoryview(lines.encode("ascii") + b"\n")
         try:
             # The file has no buffer: what a full disk refuses must not be tried again when it is closed.
-            while left:
-                left = left[self._file.write(left) :]
+            while unwritten:
+                unwritten = unwritten[self._file.write(unwritten) :]
         except (OSError, ValueError) as error:  # ValueError: the file is closed
             raise StoreError(_refused(self._path, error)) from error
 

@@ -25,7 +25,7 @@ from inspector.files.store import loads, replacing
 KEPT_BYTES: Final = 1024 * 2**20
 """Bytes of all sessions together; the sessions that were used longest ago give way."""
 KEPT_DAYS: Final = 7
-"""Days after which a session that nobody uses is removed."""
+"""Days after which an unused session is removed."""
 
 _SESSION_BYTES: Final = 256 * 2**20
 _SESSION: Final = re.compile(r"[A-Za-z0-9_-]{22}")
@@ -58,7 +58,7 @@ class Shelf:
         self._folder = folder
         self._bytes_at_most = bytes_at_most
         self._clock = clock
-        self._held: dict[tuple[str, str], Upload] = {}
+        self._pending: dict[tuple[str, str], Upload] = {}
         """By session and file name: what is not written yet."""
         self._writing = Lock()
 
@@ -69,28 +69,28 @@ class Shelf:
     def hold(self, session: str, uploads: Iterable[Upload]) -> None:
         """Take some more captures of a session, in their order; `keep` writes them."""
         if self._of(session) is not None:
-            self._held.update({(session, _file_name(one)): one for one in uploads})
+            self._pending.update({(session, _file_name(upload)): upload for upload in uploads})
 
     def keep(self) -> None:
         """Write what is held, also what a session left that ended first; one caller does it for all."""
         # Looks again after each release: what was taken before it, another caller has left to this one.
-        while self._held and self._writing.acquire(blocking=False):
+        while self._pending and self._writing.acquire(blocking=False):
             try:
-                self._write_some(list(self._held.items()))
+                self._write_pending(list(self._pending.items()))
             finally:
                 self._writing.release()
 
-    def _write_some(self, held: Sequence[tuple[tuple[str, str], Upload]]) -> None:
+    def _write_pending(self, pending: Sequence[tuple[tuple[str, str], Upload]]) -> None:
         by_session: dict[str, list[Upload]] = {}
-        for (session, _), one in held:
-            by_session.setdefault(session, []).append(one)
+        for (session, _), upload in pending:
+            by_session.setdefault(session, []).append(upload)
         try:
             for session, uploads in by_session.items():
                 self._write(session, uploads)
         finally:
-            for key, one in held:
-                if self._held.get(key) is one:  # else it was opened once more meanwhile
-                    del self._held[key]
+            for key, upload in pending:
+                if self._pending.get(key) is upload:  # else it was opened once more meanwhile
+                    del self._pending[key]
 
     def _write(self, session: str, uploads: Iterable[Upload]) -> None:
         folder = self._of(session)
@@ -100,10 +100,10 @@ class Shelf:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._remove_old()
             most = min(_SESSION_BYTES, self._bytes_at_most)
-            for one in uploads:
+            for upload in uploads:
                 with suppress(InspectorError):  # a full disk, or a request that is nested too deeply
-                    if sum(map(len, content := _written(one))) <= most:
-                        _write(folder / _file_name(one), content)
+                    if sum(map(len, content := _written(upload))) <= most:
+                        _write(folder / _file_name(upload), content)
             _remove_beyond(folder, most)
 
     def kept(self, session: str) -> list[Upload]:
@@ -112,28 +112,28 @@ class Shelf:
         if folder is None:
             return []
         # Before the files: what is written meanwhile is then found in one of both places.
-        held = {file: one for (name, file), one in list(self._held.items()) if name == session}
-        found = []
+        pending = {file: upload for (name, file), upload in list(self._pending.items()) if name == session}
+        stored = []
         with suppress(OSError):
             if folder.is_dir():
                 os.utime(folder)
             for path in sorted(folder.glob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns):
                 with suppress(InspectorError):
-                    if path.name not in held:
-                        found.append(_read(path))
-        return [*found, *held.values()]
+                    if path.name not in pending:
+                        stored.append(_read(path))
+        return [*stored, *pending.values()]
 
     def _of(self, session: str) -> Path | None:
         """The folder of a session; the name comes from a URL, so it is checked before it becomes a path."""
-        known = self._folder is not None and _SESSION.fullmatch(session) is not None
-        return self._folder / session if self._folder is not None and known else None
+        valid = self._folder is not None and _SESSION.fullmatch(session) is not None
+        return self._folder / session if self._folder is not None and valid else None
 
     def _remove_old(self) -> None:
-        """Remove what nobody used for days, then the oldest until the rest is small enough."""
-        now, left = self._clock(), self._bytes_at_most
+        """Remove sessions unused for days, then the oldest until the rest is small enough."""
+        now, free = self._clock(), self._bytes_at_most
         for when, size, folder in sorted(self._sessions(), reverse=True):
-            left -= size
-            if left < 0 or now - when > KEPT_DAYS * 86_400:
+            free -= size
+            if free < 0 or now - when > KEPT_DAYS * 86_400:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def _sessions(self) -> Iterator[tuple[float, int, Path]]:
@@ -145,30 +145,30 @@ class Shelf:
 
 def _remove_beyond(folder: Path, bytes_at_most: int) -> None:
     """Remove the oldest captures of a session until the others are few and small enough."""
-    kept = left = 0
+    kept = size = 0
     for path in sorted(folder.glob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns, reverse=True):
-        kept, left = kept + 1, left + path.stat().st_size
-        if kept > _CAPTURES_AT_MOST or left > bytes_at_most:
+        kept, size = kept + 1, size + path.stat().st_size
+        if kept > _CAPTURES_AT_MOST or size > bytes_at_most:
             path.unlink()
 
 
-def _file_name(one: Upload) -> str:
-    return (
-        f"{blake2b(f'{one.name} {one.digest}'.encode('utf-8', 'replace'), digest_size=12).hexdigest()}.jsonl"
-    )
+def _file_name(upload: Upload) -> str:
+    identity = f"{upload.name} {upload.digest}".encode("utf-8", "replace")
+    return f"{blake2b(identity, digest_size=12).hexdigest()}.jsonl"
 
 
-def _written(one: Upload) -> tuple[bytes, bytes]:
+def _written(upload: Upload) -> tuple[bytes, bytes]:
     """The content of the file: a line that describes the upload, then the capture in our own format.
 
     Returned in two parts, so that a long capture is not copied.
     """
     head = (
-        json.dumps({"name": one.name, "digest": one.digest, "vouched": one.vouched}).encode("ascii") + b"\n"
+        json.dumps({"name": upload.name, "digest": upload.digest, "vouched": upload.vouched}).encode("ascii")
+        + b"\n"
     )
-    if one.lines is not None:
-        return head, one.lines
-    return head, "".join(f"{line}\n" for line in render(one.capture)).encode("ascii")
+    if upload.lines is not None:
+        return head, upload.lines
+    return head, "".join(f"{line}\n" for line in render(upload.capture)).encode("ascii")
 
 
 def _write(path: Path, content: Iterable[bytes]) -> None:

@@ -1,6 +1,6 @@
 """Known issues: findings, error text and server logs to causes, sides at fault and steps, best first.
 
-The catalogue is `known_issues.yaml`; docs/diagnose.md explains its keys and how answers are ranked.
+The catalogue is `known_issues.yaml`; `issue` documents its keys, docs/diagnose.md the ranking.
 """
 
 from inspector.files.compression import decompress
@@ -14,12 +14,12 @@ from inspector.issues.captures import (
 )
 from inspector.issues.catalogue import catalogue, issues, read_catalogue
 from inspector.issues.cause import Alternative, Cause, together
+from inspector.issues.diagnosis import Diagnosis, DiagnosisOutcome, Failure
 from inspector.issues.issue import Issue, Side
+from inspector.issues.json_rows import diagnosis_row, failure_row, issue_row
 from inspector.issues.lines import lines_of_file
 from inspector.issues.ranking import Answer, Because, Reason
-from inspector.issues.result import Diagnosis, DiagnosisOutcome, Failure
 from inspector.issues.routes import Route, RouteKind
-from inspector.issues.rows import diagnosis_row, failure_row, issue_row
 from inspector.issues.steps import Situation, first_step, situation_of, steps_for
 from inspector.issues.text import diagnose_text
 

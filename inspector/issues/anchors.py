@@ -1,6 +1,6 @@
 """Releases by file and line: `serving_chat.py:1305` with line 741 is vLLM 0.13.0.
 
-The table, `releases.yaml`, is made by `python -m tools.make_releases`; this module looks up.
+`python -m tools.make_releases` generates the table, `releases.yaml`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ class Anchor(NamedTuple):
     """A place that a log line or a traceback names."""
 
     file: str
-    """Path or file name, as far as it is told."""
+    """Path or file name, as far as the line has it."""
     line: int
 
 
@@ -32,12 +32,12 @@ class Releases(Row, frozen=True):
 
     def of(self, places: Iterable[Anchor]) -> tuple[str, ...]:
         """Releases that have all of the places; places that no release has do not count."""
-        found: set[str] | None = None
+        candidates: set[str] | None = None
         for place in places:
             having = {version for version, files in self.lines.items() if _has(files, place)}
             if having:
-                found = having if found is None else found & having
-        return tuple(sorted(found or (), key=lambda version: as_version(version) or ()))
+                candidates = having if candidates is None else candidates & having
+        return tuple(sorted(candidates or (), key=lambda version: as_version(version) or ()))
 
 
 @cache

@@ -23,25 +23,25 @@ from inspector.issues.cause import (
     situation_among,
     together,
 )
+from inspector.issues.diagnosis import Diagnosis, Failure, sentence
 from inspector.issues.evidence import Evidence
-from inspector.issues.forms import Place, finding_holds, request_holds, token_places, told_words
-from inspector.issues.issue import FindingForm, Issue
+from inspector.issues.forms import Place, finding_holds, reported_words, request_holds, token_places
+from inspector.issues.issue import Issue
 from inspector.issues.issue import Side as IssueSide
-from inspector.issues.judges import Judgement, judgements
 from inspector.issues.ranking import Answer, Because, Reason, of_rejection, ranked, sides, version_reason
+from inspector.issues.reference_parsers import ParserResult, parser_results
 from inspector.issues.release_bounds import Bounds, release_bounds
-from inspector.issues.result import Diagnosis, Failure, sentence
-from inspector.issues.scan import VersionSeen
+from inspector.issues.scan import ReportedVersion
 from inspector.issues.steps import Situation, situation_of
 from inspector.protocol.harmony.parser_errors import parser_error
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.violations import BETWEEN, Violation
 
 _LOOK_BACK: Final = 8
-"""Places before a finding that are looked at; several forms of an issue may stand close together."""
-_REFUSALS: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.MODEL)
-_WORDS: Final = _REFUSALS | {Kind.SERVER_ERROR}
-"""Kinds whose `delivered` holds the parser's or the server's own words."""
+"""Places before a finding that are compared with it; several forms of an issue may be close together."""
+_REJECTIONS: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.MODEL)
+_WORDS: Final = _REJECTIONS | {Kind.SERVER_ERROR}
+"""Kinds whose `delivered` is the message of the parser or the server."""
 _BY_FINAL: Final = frozenset(
     {
         Kind.MISROUTED,
@@ -58,7 +58,7 @@ _SERVERS: Final = frozenset(kind for kind, info in KINDS.items() if info.side in
     Kind.SERVER_ERROR
 }
 """Kinds that are about what the server did."""
-_BY_TOKENS: Final = _REFUSALS | {
+_BY_TOKENS: Final = _REJECTIONS | {
     Kind.UNSERVED,
     Kind.TRUNCATED,
     Kind.GARBLED,
@@ -67,9 +67,9 @@ _BY_TOKENS: Final = _REFUSALS | {
 }
 """Kinds that a token form alone can explain."""
 _OF_HEADERS: Final = frozenset({Kind.UNKNOWN_HEADER, Kind.UNOFFERED_CALL, Kind.NO_ANSWER})
-"""Kinds that a form of a header or a message can explain besides."""
+"""More kinds that a form of a header or a message can explain."""
 _BESIDE: Final = frozenset({Kind.UNOFFERED_CALL})
-"""Kinds that say what a token form says, where no tokens are known; they do not limit an entry."""
+"""Kinds that replace a token form if no tokens are known; they do not limit an entry."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,22 +129,26 @@ def answers_of_findings(
         for choice in choices
     }
     kinds = frozenset(finding.kind for finding in findings)
-    known = _candidates(_catalogue(), reading, list(by_choice.values()), kinds)
-    found: list[list[Answer]] = []
+    candidates = _candidates(_catalogue(), reading, list(by_choice.values()), kinds)
+    by_finding: list[list[Answer]] = []
     for finding in findings:
         key = (finding.choice, bool(finding.facts.reconstructed))
         evidence = by_choice.get(key, by_choice[reading.choice.index, False])
-        answers = (_answer(one, finding, evidence) for one in known if finding.kind in one.kinds)
-        found.append(ranked(answer for answer in answers if answer is not None))
-    rejected = next((place for place, one in enumerate(findings) if one.kind in _REFUSALS), None)
+        answers = (
+            _answer(candidate, finding, evidence)
+            for candidate in candidates
+            if finding.kind in candidate.kinds
+        )
+        by_finding.append(ranked(answer for answer in answers if answer is not None))
+    rejected = next((place for place, finding in enumerate(findings) if finding.kind in _REJECTIONS), None)
     for place, finding in enumerate(findings):
         if (
             finding.kind is Kind.SERVER_ERROR
             and rejected is not None
             and parser_error(finding.delivered or "") is not None
         ):
-            found[place] = of_rejection(found[place], found[rejected])
-    return over_all_findings(findings, found)
+            by_finding[place] = of_rejection(by_finding[place], by_finding[rejected])
+    return over_all_findings(findings, by_finding)
 
 
 def diagnose_capture(findings: Sequence[Finding], reading: Reading) -> Diagnosis:
@@ -174,9 +178,9 @@ def diagnosis_of(
         failures=failures,
         version=version,
         server=reading.engine.label,
-        versions=(VersionSeen(version, "the capture", 0),) if version else (),
+        versions=(ReportedVersion(version, "the capture", 0),) if version else (),
         situation=situation_of(reading),
-        judges=_judges(findings, reading),
+        parser_results=_parser_results(findings, reading),
         paste_next=_ask_for(reading, None if failures else judged),
         proven=not failures and judged.level is Level.CLEAN,
     )
@@ -221,17 +225,19 @@ class _Candidate(NamedTuple):
     """Kinds of finding that it can explain at all."""
     places: Mapping[tuple[int, bool], Sequence[Place]]
     """Where its token forms hold, by choice and whether its tokens were reconstructed."""
-    asked: Reason | None
+    by_request: Reason | None
     released: Callable[[Issue], Reason | None]
-    """What the server's release says about an issue."""
+    """Whether the server's release is inside the issue's affected range."""
 
 
 def _candidates(
-    known: Sequence[_Listed], reading: Reading, by_choice: Sequence[Evidence], wanted: frozenset[Kind]
+    listed: Sequence[_Listed], reading: Reading, by_choice: Sequence[Evidence], finding_kinds: frozenset[Kind]
 ) -> list[_Candidate]:
-    """The issues that can explain findings of the kinds that are wanted."""
-    found = []
-    told = _BY_FINAL if any(one.told_messages for one in by_choice) else frozenset[Kind]()
+    """The issues that can explain findings of these kinds."""
+    candidates = []
+    by_final_object = (
+        _BY_FINAL if any(evidence.reported_messages for evidence in by_choice) else frozenset[Kind]()
+    )
     endpoint, engine, request = reading.header.endpoint, reading.engine, reading.header.request
     version = reading.server_version
     released = partial(
@@ -240,36 +246,42 @@ def _candidates(
         engine=engine if reading.engine_told else None,
         bounds=release_bounds(reading) if version is None else Bounds(),
     )
-    for issue, possible, without, by_message in known:
-        if wanted.isdisjoint(possible) and not (by_message and not wanted.isdisjoint(told)):
+    for issue, possible, without, by_message in listed:
+        if finding_kinds.isdisjoint(possible) and not (
+            by_message and not finding_kinds.isdisjoint(by_final_object)
+        ):
             continue
         if issue.endpoints and endpoint not in issue.endpoints and not reading.header.endpoint_guessed:
             continue
         if issue.engines and engine.name not in issue.engines:
             continue
-        asked = request_holds(issue, request)
-        if asked is False or (asked is None and issue.request and not (issue.patterns or issue.may_match)):
+        request_matches = request_holds(issue, request)
+        if request_matches is False or (
+            request_matches is None and issue.request and not (issue.patterns or issue.may_match)
+        ):
             continue
-        places = {_key(one): token_places(issue, one) for one in by_choice} if issue.tokens else {}
+        places = (
+            {_key(evidence): token_places(issue, evidence) for evidence in by_choice} if issue.tokens else {}
+        )
         kinds = possible if any(places.values()) else without
         if by_message:
-            kinds |= told
-        if wanted.isdisjoint(kinds):
+            kinds |= by_final_object
+        if finding_kinds.isdisjoint(kinds):
             continue
-        words = ", ".join(f"{key} {wanted}" for key, wanted in issue.request.items())
-        reason = Reason(Because.REQUEST, f"the request has {words}") if asked else None
-        found.append(_Candidate(issue, kinds, places, reason, released))
-    return found
+        words = ", ".join(f"{key} {setting}" for key, setting in issue.request.items())
+        reason = Reason(Because.REQUEST, f"the request has {words}") if request_matches else None
+        candidates.append(_Candidate(issue, kinds, places, reason, released))
+    return candidates
 
 
 def _key(evidence: Evidence) -> tuple[int, bool]:
     return evidence.choice.index, evidence.choice.reconstructed
 
 
-def _kinds(issue: Issue, shown: bool) -> frozenset[Kind]:
-    """Kinds that an issue can explain; `shown` where its token form holds somewhere."""
+def _kinds(issue: Issue, form_holds: bool) -> frozenset[Kind]:
+    """Kinds that an issue can explain; `form_holds` where its token form holds somewhere."""
     kinds = frozenset[Kind]().union(*(form.kinds for form in issue.findings))
-    by_form = shown and not _limited(issue)
+    by_form = form_holds and not _limited(issue)
     if by_form:
         kinds |= _BY_TOKENS
         if any(form.message or form.violations - BETWEEN for form in issue.tokens):
@@ -282,26 +294,28 @@ def _limited(issue: Issue) -> bool:
     return any(form.kinds - _BESIDE for form in issue.findings)
 
 
-def _judges(findings: Sequence[Finding], reading: Reading) -> tuple[Judgement, ...]:
-    refused = {finding.choice for finding in findings if finding.kind in _REFUSALS}
-    choice = next((one for one in reading.choices if one.index in refused), None)
-    return () if choice is None else judgements(choice.tokens.ids)
+def _parser_results(findings: Sequence[Finding], reading: Reading) -> tuple[ParserResult, ...]:
+    rejected = {finding.choice for finding in findings if finding.kind in _REJECTIONS}
+    choice = next((choice for choice in reading.choices if choice.index in rejected), None)
+    return () if choice is None else parser_results(choice.tokens.ids)
 
 
-def _answer(one: _Candidate, finding: Finding, evidence: Evidence) -> Answer | None:
-    near = _near(one.places.get(_key(evidence), ()), finding, evidence)
-    reasons = _reasons(one.issue, finding, evidence, near)
+def _answer(candidate: _Candidate, finding: Finding, evidence: Evidence) -> Answer | None:
+    near = _near(candidate.places.get(_key(evidence), ()), finding, evidence)
+    reasons = _reasons(candidate.issue, finding, evidence, near)
     if not reasons:
         return None
-    release = one.released(one.issue) if _release_counts(one.issue, finding, evidence) else None
+    release = (
+        candidate.released(candidate.issue) if _release_counts(candidate.issue, finding, evidence) else None
+    )
     if release is not None:
-        did = one.issue.sides[0] is IssueSide.SERVER and finding.kind in _SERVERS
+        did = candidate.issue.sides[0] is IssueSide.SERVER and finding.kind in _SERVERS
         if release.because is Because.OUTSIDE and (did or not _by_tokens(reasons)):
             return None
         reasons.append(release)
-    if one.asked is not None:
-        reasons.append(one.asked)
-    return Answer(issue=one.issue, reasons=tuple(reasons))
+    if candidate.by_request is not None:
+        reasons.append(candidate.by_request)
+    return Answer(issue=candidate.issue, reasons=tuple(reasons))
 
 
 def _by_tokens(reasons: Sequence[Reason]) -> bool:
@@ -309,89 +323,111 @@ def _by_tokens(reasons: Sequence[Reason]) -> bool:
 
 
 def _release_counts(issue: Issue, finding: Finding, evidence: Evidence) -> bool:
-    """Whether the server's release can speak for or against an issue.
+    """Whether the server's release is evidence for or against an issue.
 
-    It says what a server did, and nothing about what the model wrote; plain completions are not parsed.
+    A release determines what the server does, not what the model writes; plain completions are not parsed.
     """
     if evidence.reading.header.endpoint is Endpoint.COMPLETIONS:
         return False
     if issue.sides[0] is IssueSide.SERVER:
-        return not (finding.kind in _REFUSALS and finding.sent)
+        return not (finding.kind in _REJECTIONS and finding.sent)
     return finding.kind in _SERVERS
 
 
-def _reasons(issue: Issue, finding: Finding, evidence: Evidence, near: Place | None) -> list[Reason]:
-    reasons: list[Reason] = []
-    by_ids = finding.kind in _REFUSALS and bool(evidence.ids) and evidence.has_all(finding)
-    if issue.tokens_lost and finding.kind in _REFUSALS and evidence.ids and finding.sent:
-        return []  # what was rejected is in the stream as the message quotes it
-    told = told_words(issue, finding, evidence)
-    held = [form for form in issue.findings if finding_holds(form, finding, evidence)]
-    if held:
-        reasons.append(
-            Reason(_held(held, finding, evidence), f"the finding {KINDS[finding.kind].label} matches it")
-        )
-    elif _limited(issue) and finding.kind not in _WORDS and not told:
-        return []
-    supposed = _supposed(issue, finding, evidence)
-    if near is not None and finding.kind in _BY_TOKENS | _OF_HEADERS:
-        reasons.append(Reason(Because.TOKENS, near.words))
-    elif told:
-        reasons.append(Reason(Because.TOKENS, told))
-    elif by_ids and not issue.patterns:
-        return reasons
-    elif by_ids and issue.tokens:
-        return []  # the ids are known and have another form: the words alone would mislead
-    elif supposed is not None:
-        if not supposed:
-            return []  # no token that the format allows before the rejected one makes the form
-        reasons.append(supposed[0])
-    elif finding.kind in _REFUSALS and evidence.opened and _opens(issue):
-        return []
-    if finding.kind in _WORDS:
-        words = finding.delivered or ""
-        for patterns, because in (
-            (issue.patterns, Because.MESSAGE),
-            (issue.may_match, Because.PART_OF_MESSAGE),
-        ):
-            if any(pattern.expression.search(words) for pattern in patterns):
-                reasons.append(Reason(because, f"the message is “{words}”"))
-                break
-    return reasons
+def _reasons(issue: Issue, finding: Finding, evidence: Evidence, near: Place | None) -> list[Reason] | None:
+    """Evidence that an issue is the cause of a finding; None if the issue is ruled out.
 
+    For it: one of its finding forms holds; one of its token forms holds at the finding (`near`), in a message
+    of the final object, or with the stop token that was not sent before the rejected one; the finding quotes
+    an error message that the issue produces.
 
-def _held(forms: Sequence[FindingForm], finding: Finding, evidence: Evidence) -> Because:
-    """How much it says that a finding has one of an issue's forms."""
-    if evidence.has_several_causes(finding):
-        return Because.OPEN_FINDING
-    exact = any(form.codes or form.message for form in forms)
-    return Because.EXACT_FINDING if exact else Because.FINDING
-
-
-def _supposed(issue: Issue, finding: Finding, evidence: Evidence) -> list[Reason] | None:
-    """Whether the rejected token makes the issue's form after a stop token that the format allows before it.
-
-    None where that says nothing: the tokens are known, or the issue's form is not one between messages.
+    Against it: the tokens that it says were lost are there; it has finding forms, and none holds; or the
+    tokens before the rejected one lack its token form, see `_without_token_form`.
     """
-    if (
-        not any(form.violations & BETWEEN for form in issue.tokens)
-        or not evidence.supposed
-        or finding.kind not in _REFUSALS
-        or finding.sent
-    ):
+    rejected = finding.kind in _REJECTIONS
+    if issue.tokens_lost and rejected and evidence.ids and finding.sent:
+        return None  # what was rejected is in the stream as the message quotes it
+    reported = reported_words(issue, finding, evidence)
+    by_finding = _by_finding(issue, finding, evidence)
+    if not by_finding and _limited(issue) and finding.kind not in _WORDS and not reported:
         return None
-    found: list[Reason] = []
-    for number, one in enumerate(evidence.supposed):
-        for place in token_places(issue, one):
-            if place.end == len(one.ids):
-                stop = text_of([one.ids[-2]])
-                said = f"{text_of([one.ids[-1]])} was rejected, and the open message ends in {stop}"
-                found.append(
-                    Reason(Because.SUPPOSED, said)
-                    if number == 0
-                    else Reason(Because.PART_OF_MESSAGE, f"{said}, if it was closed so")
-                )
-    return found
+    words = near.words if near is not None and finding.kind in _BY_TOKENS | _OF_HEADERS else reported
+    if words:
+        rest: list[Reason] | None = [Reason(Because.TOKENS, words), *_by_message(issue, finding)]
+    elif rejected:
+        rest = _without_token_form(issue, finding, evidence)
+    else:
+        rest = _by_message(issue, finding)
+    return None if rest is None else by_finding + rest
+
+
+def _by_finding(issue: Issue, finding: Finding, evidence: Evidence) -> list[Reason]:
+    """The reason that one of the issue's finding forms holds, if one does."""
+    forms = [form for form in issue.findings if finding_holds(form, finding, evidence)]
+    if not forms:
+        return []
+    if evidence.has_several_causes(finding):
+        because = Because.OPEN_FINDING
+    else:
+        exact = any(form.codes or form.message for form in forms)
+        because = Because.EXACT_FINDING if exact else Because.FINDING
+    return [Reason(because, f"the finding {KINDS[finding.kind].label} matches it")]
+
+
+def _by_message(issue: Issue, finding: Finding) -> list[Reason]:
+    """The reason that the finding quotes a message of the issue, if it does."""
+    if finding.kind not in _WORDS:
+        return []
+    words = finding.delivered or ""
+    for patterns, because in (
+        (issue.patterns, Because.MESSAGE),
+        (issue.may_match, Because.PART_OF_MESSAGE),
+    ):
+        if any(pattern.expression.search(words) for pattern in patterns):
+            return [Reason(because, f"the message is “{words}”")]
+    return []
+
+
+def _without_token_form(issue: Issue, finding: Finding, evidence: Evidence) -> list[Reason] | None:
+    """What the rejected token and the parser's message say where no token form of the issue holds.
+
+    Several issues produce the same message; the tokens decide between them. So the message counts only as
+    far as the tokens are unknown, and an issue is ruled out (None) once they show that its form is absent.
+    """
+    if evidence.ids and evidence.has_all(finding):  # all tokens are known
+        if not issue.patterns:
+            return []
+        return None if issue.tokens else _by_message(issue, finding)
+    if _closing_token_unknown(issue, finding, evidence):
+        supposed = _by_supposed_tokens(issue, evidence)
+        return supposed + _by_message(issue, finding) if supposed else None
+    if evidence.opened and _opens(issue):
+        return None
+    return _by_message(issue, finding)
+
+
+def _closing_token_unknown(issue: Issue, finding: Finding, evidence: Evidence) -> bool:
+    """Whether the issue's form is one between messages, and the tokens there were not sent."""
+    return (
+        bool(evidence.supposed)
+        and not finding.sent
+        and any(form.violations & BETWEEN for form in issue.tokens)
+    )
+
+
+def _by_supposed_tokens(issue: Issue, evidence: Evidence) -> list[Reason]:
+    """The reason that the rejected token makes the issue's form after a stop token that the format allows.
+
+    The usual stop token counts for more than the others.
+    """
+    for number, supposed in enumerate(evidence.supposed):
+        if any(place.end == len(supposed.ids) for place in token_places(issue, supposed)):
+            stop, token = (text_of([token_id]) for token_id in supposed.ids[-2:])
+            words = f"{token} was rejected, and the open message ends in {stop}"
+            if number == 0:
+                return [Reason(Because.SUPPOSED, words)]
+            return [Reason(Because.PART_OF_MESSAGE, f"{words}, if it was closed so")]
+    return []
 
 
 def _opens(issue: Issue) -> bool:
@@ -400,14 +436,16 @@ def _opens(issue: Issue) -> bool:
 
 
 def _near(places: Sequence[Place], finding: Finding, evidence: Evidence) -> Place | None:
-    """Where a token form stands at a finding, or next to it; a broken connection is at what broke it."""
+    """The place of a token form at or next to a finding; for a broken connection, at what broke it."""
     if finding.kind is Kind.DISCONNECTED:
         reading = evidence.reading
         if reading.header.endpoint not in reading.engine.silent:
             return None  # an error of the parser does not break this connection
-        refused = [one.at for one in evidence.choice.transcript.refusals[:1]]
-        refused.append(len(evidence.ids) - 1)
-        return next((place for place in places if any(place.start <= at < place.end for at in refused)), None)
+        rejected_at = [refusal.at for refusal in evidence.choice.transcript.refusals[:1]]
+        rejected_at.append(len(evidence.ids) - 1)
+        return next(
+            (place for place in places if any(place.start <= at < place.end for at in rejected_at)), None
+        )
     if finding.token_start is None or finding.token_end is None:
         return None
     after = bisect_right(places, finding.token_end, key=lambda place: place.start)

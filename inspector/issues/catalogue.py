@@ -1,6 +1,6 @@
 """The catalogue of known issues, read from `known_issues.yaml`; adding an entry needs no code.
 
-`issue` has the keys of an entry, which docs/diagnose.md describes. Nothing here decides about a failure.
+`issue` documents the keys of an entry.
 """
 
 from collections.abc import Mapping
@@ -34,6 +34,6 @@ def read_catalogue(content: str, *, name: str = "the catalogue") -> tuple[Issue,
     for number, issue in enumerate(entries):
         if issue.id in ids[:number]:
             raise InspectorError(f"{name}: id is used twice - at `{issue.id}`")
-        for other in {*issue.shares_text_with, issue.measured_as or issue.id}.difference(ids):
-            raise InspectorError(f"{name}: {other} is not an entry - at `{issue.id}`")
+        for related in {*issue.shares_text_with, issue.measured_as or issue.id}.difference(ids):
+            raise InspectorError(f"{name}: {related} is not an entry - at `{issue.id}`")
     return entries

@@ -1,4 +1,4 @@
-"""The cause named for a finding: what it rests on, how sure the match is, and what looks the same.
+"""The cause of a finding: its evidence, the confidence of the match, and what looks the same.
 
 The confidence is that of the match on this stream, not of the catalogue's entry.
 """
@@ -78,18 +78,18 @@ def cause_of(answers: Sequence[Answer], situation: Situation) -> Cause | None:
     if not answers:
         return None
     best = answers[0]
-    others = tuple(_alternatives(best, answers[1:]))
+    alternatives = tuple(_alternatives(best, answers[1:]))
     issue = best.issue
-    sure = _confidence(best, alone=not others)
+    sure = _confidence(best, alone=not alternatives)
     step = first_step(issue, situation)
     return Cause(
         id=issue.id,
         title=issue.title,
-        sentence=_sentence(issue, step, sure, others),
+        sentence=_sentence(issue, step, sure, alternatives),
         evidence=tuple(reason.words for reason in best.reasons),
         confidence=sure,
         first_step=step,
-        alternatives=others,
+        alternatives=alternatives,
     )
 
 
@@ -114,7 +114,7 @@ def situation_among(answers: Sequence[Sequence[Answer]], first: int | None, read
 def server_lost(findings: Sequence[Finding], reading: Reading) -> bool:
     """Whether token IDs show that the server delivered other text than was generated."""
     ids = {choice.index for choice in reading.choices if choice.has_ids}
-    return any(KINDS[one.kind].side is FindingSide.TEXT and one.choice in ids for one in findings)
+    return any(KINDS[finding.kind].side is FindingSide.TEXT and finding.choice in ids for finding in findings)
 
 
 def together(
@@ -147,34 +147,41 @@ def together(
     )
 
 
-def over_all_findings(findings: Sequence[Finding], found: Sequence[Sequence[Answer]]) -> list[list[Answer]]:
+def over_all_findings(
+    findings: Sequence[Finding], by_finding: Sequence[Sequence[Answer]]
+) -> list[list[Answer]]:
     """The answers to each finding, in the light of the other findings."""
     displaced = next(
-        (answers for one, answers in zip(findings, found, strict=True) if one.code in _DISPLACED), ()
+        (
+            answers
+            for finding, answers in zip(findings, by_finding, strict=True)
+            if finding.code in _DISPLACED
+        ),
+        (),
     )
     moved = {answer.issue.id for answer in displaced}
-    found = [
+    by_finding = [
         ranked([*displaced, *(answer for answer in answers if answer.issue.id not in moved)])
-        if one.code is Code.ARGUMENTS_INVALID_ORIGIN_UNKNOWN
+        if finding.code is Code.ARGUMENTS_INVALID_ORIGIN_UNKNOWN
         else answers
-        for one, answers in zip(findings, found, strict=True)
+        for finding, answers in zip(findings, by_finding, strict=True)
     ]
     choices: dict[str, set[int]] = {}
-    for finding, answers in zip(findings, found, strict=True):
+    for finding, answers in zip(findings, by_finding, strict=True):
         for answer in answers:
             choices.setdefault(answer.issue.id, set()).add(finding.choice)
-    rejected = (one for one in reversed(findings) if KINDS[one.kind].side is FindingSide.MODEL)
-    malformed_at = {one.choice: one.token_start or 0 for one in rejected}
+    rejected = (finding for finding in reversed(findings) if KINDS[finding.kind].side is FindingSide.MODEL)
+    malformed_at = {finding.choice: finding.token_start or 0 for finding in rejected}
     settled = []
-    for finding, answers in zip(findings, found, strict=True):
+    for finding, answers in zip(findings, by_finding, strict=True):
         at = malformed_at.get(finding.choice)
         malformed = at is not None and (finding.token_start is None or finding.token_start >= at)
-        shown = _OF_A_MESSAGE | _FINDINGS if malformed else _OF_A_MESSAGE
+        from_one_message = _OF_A_MESSAGE | _FINDINGS if malformed else _OF_A_MESSAGE
         doubted = [
             replace(answer, reasons=(*answer.reasons, _ONE_MESSAGE))
             if answer.issue.accuses
             and len(choices[answer.issue.id]) == 1
-            and {reason.because for reason in answer.reasons} <= shown
+            and {reason.because for reason in answer.reasons} <= from_one_message
             else answer
             for answer in answers
         ]
@@ -190,17 +197,19 @@ def _settled(answers: Sequence[Answer]) -> list[Answer]:
     first = _confidence(answers[0], alone=not _alternatives(answers[0], answers[1:]))
     below = Confidence.MEDIUM if first is Confidence.HIGH else Confidence.LOW
     rest = [
-        replace(one, sure=min(below, _confidence(one, alone=True), key=_ORDER.index)) for one in answers[1:]
+        replace(answer, sure=min(below, _confidence(answer, alone=True), key=_ORDER.index))
+        for answer in answers[1:]
     ]
     return [replace(answers[0], sure=first), *rest]
 
 
-def _sentence(issue: Issue, step: str, sure: Confidence, others: Sequence[Alternative]) -> str:
-    if not others:
+def _sentence(issue: Issue, step: str, sure: Confidence, alternatives: Sequence[Alternative]) -> str:
+    if not alternatives:
         opening = "Looks like" if sure is Confidence.LOW else "Known issue"
         return f"{opening}: {issue.title}. {step}"
-    other = others[0]
-    return f"Looks like: {issue.title}. {step} Or: {other.sentence} To tell them apart: `{other.experiment}`"
+    alternative = alternatives[0]
+    experiment = f"To tell them apart: `{alternative.experiment}`"
+    return f"Looks like: {issue.title}. {step} Or: {alternative.sentence} {experiment}"
 
 
 def _strength(answer: Answer) -> int:
@@ -229,17 +238,19 @@ def _confidence(best: Answer, *, alone: bool) -> Confidence:
 
 def _alternatives(best: Answer, answers: Sequence[Answer]) -> list[Alternative]:
     """Answers that rest on the same evidence, where an experiment tells them from the best."""
-    found: list[Alternative] = []
+    alternatives: list[Alternative] = []
     kinds = {reason.because for reason in best.reasons} - _ASIDE
-    for one in answers:
-        if {reason.because for reason in one.reasons} - _ASIDE != kinds:
+    for answer in answers:
+        if {reason.because for reason in answer.reasons} - _ASIDE != kinds:
             continue
-        if one.issue.general and not best.issue.general:
+        if answer.issue.general and not best.issue.general:
             continue
-        experiment = _experiment(best, one)
+        experiment = _experiment(best, answer)
         if experiment:
-            found.append(Alternative(id=one.issue.id, sentence=f"{one.issue.title}.", experiment=experiment))
-    return found[:_ALTERNATIVES]
+            alternatives.append(
+                Alternative(id=answer.issue.id, sentence=f"{answer.issue.title}.", experiment=experiment)
+            )
+    return alternatives[:_ALTERNATIVES]
 
 
 def _experiment(first: Answer, second: Answer) -> str:
@@ -247,9 +258,9 @@ def _experiment(first: Answer, second: Answer) -> str:
     released = {Because.INSIDE, Because.OUTSIDE}
     decided = any(reason.because in released for reason in (*first.reasons, *second.reasons))
     texts = [
-        one.issue.affected[DEFAULT.program].text
-        for one in (first, second)
-        if DEFAULT.program in one.issue.affected
+        answer.issue.affected[DEFAULT.program].text
+        for answer in (first, second)
+        if DEFAULT.program in answer.issue.affected
     ]
     if not decided and len(set(texts)) == 2:
         releases = f"{texts[0]} means the first, {texts[1]} the second"

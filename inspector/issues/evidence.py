@@ -1,4 +1,4 @@
-"""What the forms ask of a reading, computed once: states, headers, events, what a loss looks like."""
+"""The facts of a reading that forms are compared with, computed once: states, headers, events, losses."""
 
 from bisect import bisect_right
 from collections import Counter
@@ -16,7 +16,7 @@ from inspector.analysis.reading import ChoiceReading, Reading
 from inspector.analysis.reading import Evidence as Generated
 from inspector.capture.capture import EventKind
 from inspector.capture.deltas import CONTENT, tool_index
-from inspector.issues.final_messages import final_texts, told_messages
+from inspector.issues.final_messages import final_texts, reported_messages
 from inspector.issues.issue import Ended
 from inspector.protocol.harmony.parser_errors import Reason, parser_error
 from inspector.protocol.harmony.states import State, after
@@ -36,7 +36,7 @@ _ENDED: Final[Mapping[str, Ended]] = {
 
 
 def ended_of(choice: ChoiceReading) -> Ended:
-    """How a response ended, as the server told it."""
+    """How a response ended, according to the server."""
     return _ENDED.get(choice.finish_reason or "", Ended.UNKNOWN)
 
 
@@ -44,16 +44,16 @@ _WHOLE: Final = frozenset({Kind.COUNT_MISMATCH, Kind.TRUNCATED, Kind.NO_ANSWER})
 """Kinds that are about the response as a whole."""
 _TWO_TOKENS: Final = 300
 """Characters of which no single token of the vocabulary has so many."""
-_TOLD_AT_MOST: Final = 200
+_REPORTED_AT_MOST: Final = 200
 """Messages of a final object that are looked at; each is compared with each finding, for each issue."""
 _HEADER_TOKENS: Final = 400
 _HEADER_TEXT: Final = 2000
 """What of a header is searched; a header that a model loops in shows its form there."""
-_REFUSALS: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.MODEL)
+_REJECTIONS: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.MODEL)
 
 
 class Evidence:
-    """A reading with what the forms ask of it, computed once."""
+    """A reading with the facts that forms are compared with, computed once."""
 
     def __init__(
         self,
@@ -71,9 +71,9 @@ class Evidence:
         self.rejection = (
             rejection if rejection is not None and rejection.choice == self.choice.index else None
         )
-        """What the server's error says that its parser rejected, if it is of this choice."""
+        """What the server's parser rejected, by the error that it reported for this choice."""
         self.holes = self.transmission.ids_missing
-        """True when ids are missing inside the stream: then no form of tokens can be judged."""
+        """True when ids are missing inside the stream: then no token form can be compared."""
         self.ids: Sequence[int] = self.choice.tokens.ids if self.choice.has_ids and not self.holes else ()
         """The ids sent, and the rejected one where nothing but it can be missing."""
         if supposed is not None:
@@ -88,13 +88,13 @@ class Evidence:
         self._mixtures: dict[int, bool] = {}  # by first token of the event
 
     @cached_property
-    def told(self) -> bool:
-        """True when the server told the client of an error."""
+    def error_reported(self) -> bool:
+        """True when the server reported an error to the client."""
         return bool(self.transmission.errors)
 
     @cached_property
     def rejected_at(self) -> int | None:
-        """Where the rejected token stands after the ids sent; None when others are missing before it."""
+        """Index of the rejected token after the ids sent; None when other tokens are missing before it."""
         if self._supposed is not None:
             return len(self._supposed) - 1
         stopped = self.rejection
@@ -108,15 +108,15 @@ class Evidence:
 
     def has_all(self, finding: Finding) -> bool:
         """True when the ids hold all that a finding is about."""
-        return self.rejection is None or finding.kind not in _REFUSALS or self.rejected_at is not None
+        return self.rejection is None or finding.kind not in _REJECTIONS or self.rejected_at is not None
 
     def has_several_causes(self, finding: Finding) -> bool:
         """Whether a finding is about delivered text alone, which model and server can both have made so."""
         if finding.code is Code.ARGUMENTS_INVALID_ORIGIN_UNKNOWN:
             return True
         choice = self.choice
-        known = choice.has_ids or choice.evidence is Generated.FINAL_OBJECT_AND_COUNT
-        return finding.kind is Kind.NO_ANSWER and not known
+        has_evidence = choice.has_ids or choice.evidence is Generated.FINAL_OBJECT_AND_COUNT
+        return finding.kind is Kind.NO_ANSWER and not has_evidence
 
     @cached_property
     def supposed(self) -> tuple["Evidence", ...]:
@@ -162,22 +162,23 @@ class Evidence:
         return bool(self.choice.deltas) or first in (Marker.CHANNEL, Marker.START)
 
     @cached_property
-    def told_messages(self) -> list[dict[str, str]]:
-        """Messages as the final object of Responses has them, the first ones, with `parts` and a name."""
-        return [] if self.ids else list(islice(told_messages(self.reading), _TOLD_AT_MOST))
+    def reported_messages(self) -> list[dict[str, str]]:
+        """The first messages of the final object of Responses, with `parts` and a name."""
+        return [] if self.ids else list(islice(reported_messages(self.reading), _REPORTED_AT_MOST))
 
-    def told_at(self, finding: Finding) -> list[dict[str, str]]:
+    def reported_at(self, finding: Finding) -> list[dict[str, str]]:
         """Those of them that a finding is about; all, for a finding about the response as a whole."""
         if finding.kind in _WHOLE:
-            return self.told_messages
+            return self.reported_messages
         text = (finding.generated or finding.delivered or "").strip()
         if not text:
             return []
         # A gap may be laid a character off where texts begin and end alike: a rotation of the same text.
         return [
-            one
-            for one in self.told_messages
-            if text == one["name"] or (one["body"] and (text in one["body"] or one["body"] in text * 2))
+            message
+            for message in self.reported_messages
+            if text == message["name"]
+            or (message["body"] and (text in message["body"] or message["body"] in text * 2))
         ]
 
     def repeated_at(self, finding: Finding) -> list[dict[str, str]]:
@@ -185,8 +186,8 @@ class Evidence:
         text = (finding.delivered or "").strip()
         if finding.kind is not Kind.DUPLICATED or not text or not self.ids:
             return []
-        bodies = (self.parts(one) for one in self.choice.transcript.messages if one.in_body)
-        return [one for one in bodies if one["body"].strip() == text]
+        bodies = (self.parts(message) for message in self.choice.transcript.messages if message.in_body)
+        return [parts for parts in bodies if parts["body"].strip() == text]
 
     @cached_property
     def inner(self) -> bool:
@@ -224,14 +225,14 @@ class Evidence:
     @cached_property
     def _copies(self) -> dict[str, set[str | None]]:
         """The texts of which there is another copy, with the fields that have it ("": repeated)."""
-        found: dict[str, set[str | None]] = {}
+        fields_by_text: dict[str, set[str | None]] = {}
         for field, body in self.choice.delivered().other.items():
-            found.setdefault(body, set()).add(field)
-        called = Counter(one["body"] for one in self.told_messages if one["recipient"])
+            fields_by_text.setdefault(body, set()).add(field)
+        called = Counter(message["body"] for message in self.reported_messages if message["recipient"])
         for body, times in called.items():
             if times > 1:
-                found.setdefault(body, set()).add("")
-        return found
+                fields_by_text.setdefault(body, set()).add("")
+        return fields_by_text
 
     @cached_property
     def streamed(self) -> bool:
@@ -247,17 +248,17 @@ class Evidence:
     @cached_property
     def states(self) -> list[State]:
         """The state before each token, and the one after the last."""
-        refused: set[int | None] = {refusal.at for refusal in self.choice.transcript.refusals}
-        refused.add(self.rejected_at)
+        rejected: set[int | None] = {refusal.at for refusal in self.choice.transcript.refusals}
+        rejected.add(self.rejected_at)
         # A completion that brings its own <|start|> begins between messages.
         state = State.BETWEEN if self.ids and self.ids[0] == Marker.START else State.ROLE
-        found = [state]
+        states = [state]
         for place, token_id in enumerate(self.ids):
-            state = State.REFUSED if place in refused else after(state, token_id)
-            found.append(state)
+            state = State.REFUSED if place in rejected else after(state, token_id)
+            states.append(state)
         if self.rejection is not None and self.rejected_at is None:
-            found[-1] = State.REFUSED
-        return found
+            states[-1] = State.REFUSED
+        return states
 
     @cached_property
     def violations(self) -> list[tuple[int, int, Violated]]:
@@ -266,39 +267,39 @@ class Evidence:
             return []
         ids, transcript = self.ids, self.choice.transcript
         rejected = None if self.rejection is None or self._supposed is not None else self.rejection.header
-        found: list[tuple[int, int, Violated | None]] = []
+        spans: list[tuple[int, int, Violated | None]] = []
         if self._supposed is not None:
             return [(len(ids) - 2, len(ids), violated)] if (violated := between(ids, len(ids) - 1)) else []
         for refusal in transcript.refusals:
             if refusal.at >= 0:
-                found.append(self._refused(refusal))
+                spans.append(self._rejected_span(refusal))
         if (
             self.rejected_at is not None
             and self.rejection is not None
             and not self.rejection.error.reason.in_header
         ):
             at = self.rejected_at
-            found.append((max(at - 1, 0), at + 1, between(ids, at)))
+            spans.append((max(at - 1, 0), at + 1, between(ids, at)))
         for message in transcript.messages:
             start, end = message.start, min(message.body, message.start + _HEADER_TOKENS)
             if rejected is not None and start == rejected[0] and self.rejection is not None:
                 error, in_prompt = self.rejection.error, message.in_prompt
-                found.append((start, len(ids), of_header(ids, start, len(ids), error, in_prompt=in_prompt)))
+                spans.append((start, len(ids), of_header(ids, start, len(ids), error, in_prompt=in_prompt)))
             elif message.in_body:
                 violated = of_header(ids, start, end, accepted=True, in_prompt=message.in_prompt)
-                found.append((start, message.body, violated))
+                spans.append((start, message.body, violated))
                 violated = of_body(ids, message.body, message.body_end)
                 if violated is not None and violated.at is not None:
-                    found.append((violated.at, violated.at + 1, violated))
+                    spans.append((violated.at, violated.at + 1, violated))
             else:
                 violated = of_header(ids, start, end, in_prompt=message.in_prompt)
-                found.append((start, message.end, violated))
+                spans.append((start, message.end, violated))
         return sorted(
-            ((start, end, violated) for start, end, violated in found if violated is not None),
+            ((start, end, violated) for start, end, violated in spans if violated is not None),
             key=lambda span: span[:2],
         )
 
-    def _refused(self, refusal: Refusal) -> tuple[int, int, Violated | None]:
+    def _rejected_span(self, refusal: Refusal) -> tuple[int, int, Violated | None]:
         if not refusal.in_header:
             return max(refusal.at - 1, 0), refusal.at + 1, between(self.ids, refusal.at)
         end = min(refusal.at + 1, refusal.start + _HEADER_TOKENS)
@@ -306,9 +307,9 @@ class Evidence:
         violated = of_header(self.ids, refusal.start, end, error, in_prompt=refusal.in_prompt)
         return refusal.start, refusal.at + 1, violated
 
-    def told_violation(self, told: Mapping[str, str]) -> Violation | None:
-        """What is wrong with a header that the final object tells, as far as its recipient shows it."""
-        recipient = told["recipient"][:_HEADER_TEXT]
+    def reported_violation(self, message: Mapping[str, str]) -> Violation | None:
+        """The violation in a header of the final object, as far as its recipient shows it."""
+        recipient = message["recipient"][:_HEADER_TEXT]
         repeated = recipient.startswith(Marker.START.text)  # read where the role of the prompt was known
         before = "" if repeated else f"{Marker.START.text}assistant{Marker.CHANNEL.text}commentary "
         addressed = "" if recipient.startswith("<|") else "to="
@@ -321,7 +322,7 @@ class Evidence:
         if token is None:
             return None
         messages = self.choice.transcript.messages
-        before = bisect_right(messages, token, key=lambda one: one.start) - 1
+        before = bisect_right(messages, token, key=lambda message: message.start) - 1
         return messages[before] if before >= 0 and token < messages[before].end else None
 
     def parts(self, message: Message) -> dict[str, str]:
@@ -342,12 +343,12 @@ class Evidence:
     @cached_property
     def tokens_by_event(self) -> dict[int, list[int]]:
         """Tokens that came in each event."""
-        found: dict[int, list[int]] = {}
+        by_event: dict[int, list[int]] = {}
         if self.ids:
             for place, event in enumerate(self.choice.tokens.events):
                 if event >= 0:
-                    found.setdefault(event, []).append(place)
-        return found
+                    by_event.setdefault(event, []).append(place)
+        return by_event
 
     def crowded(self, finding: Finding) -> bool | None:
         """Whether an event at the finding brought several tokens; None when that is not known."""
@@ -361,13 +362,13 @@ class Evidence:
 
     def _mixed(self, places: list[int]) -> bool:
         """Whether the tokens of an event are of body and framing both."""
-        known = self._mixtures.get(places[0])
-        if known is None:
-            known = len({self.states[place] is State.BODY for place in places}) > 1 or (
+        mixed = self._mixtures.get(places[0])
+        if mixed is None:
+            mixed = len({self.states[place] is State.BODY for place in places}) > 1 or (
                 len(places) > 1 and any(is_marker(self.ids[place]) for place in places)
             )
-            self._mixtures[places[0]] = known
-        return known
+            self._mixtures[places[0]] = mixed
+        return mixed
 
     def _events(self, finding: Finding) -> list[list[int]]:
         if finding.event_start is None or finding.event_end is None:
@@ -394,5 +395,5 @@ def _reaches(final: str, start: int, end: int, ends: frozenset[int]) -> bool:
 
 
 def _divisors(size: int) -> set[int]:
-    low = [one for one in range(1, isqrt(size) + 1) if size % one == 0]
-    return {*low, *(size // one for one in low)}
+    low = [divisor for divisor in range(1, isqrt(size) + 1) if size % divisor == 0]
+    return {*low, *(size // divisor for divisor in low)}

@@ -1,4 +1,4 @@
-"""What the final object of Responses says of messages: headers, and where in a field's text each one ends."""
+"""Messages in the final object of Responses: their headers, and where in a field's text each one ends."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,24 +9,24 @@ from inspector.protocol.wire.final_messages import filled
 from inspector.protocol.wire.responses import item_texts
 
 
-def told_messages(reading: Reading) -> Iterator[dict[str, str]]:
+def reported_messages(reading: Reading) -> Iterator[dict[str, str]]:
     """Role, channel, recipient, content type, body and name of each message; what is absent is ''.
 
     From `output_messages` (`enable_response_messages`) where they have roles, else from the items: an
     mcp_call's label is the recipient that the server read.
     """
-    told = reading.stream.final_object
-    if told is None or reading.header.endpoint is not Endpoint.RESPONSES:
+    final_object = reading.stream.final_object
+    if final_object is None or reading.header.endpoint is not Endpoint.RESPONSES:
         return
-    whole = filled(_list(told.get("output_messages")), _list(told.get("output")))
-    messages = [one for one in whole if isinstance(one.get("role"), str)]
+    whole = filled(_list(final_object.get("output_messages")), _list(final_object.get("output")))
+    messages = [message for message in whole if isinstance(message.get("role"), str)]
     for message in messages:
         content = message.get("content")
         body = content if isinstance(content, str) else "".join(_text(part) for part in _list(content))
         yield _parts(message, body)
     if messages:
         return
-    for item in _list(told.get("output")):
+    for item in _list(final_object.get("output")):
         match item.get("type"):
             case "mcp_call":
                 label, name = str(item.get("server_label") or ""), str(item.get("name") or "")
@@ -34,8 +34,8 @@ def told_messages(reading: Reading) -> Iterator[dict[str, str]]:
                 yield _parts({"role": "assistant", "recipient": recipient}, str(item.get("arguments") or ""))
             case "function_call":
                 recipient = f"functions.{item.get('name')}"
-                known = {"role": "assistant", "channel": "commentary", "recipient": recipient}
-                yield _parts(known, str(item.get("arguments") or ""), str(item.get("name")))
+                header = {"role": "assistant", "channel": "commentary", "recipient": recipient}
+                yield _parts(header, str(item.get("arguments") or ""), str(item.get("name")))
             case _:
                 pass
 
@@ -51,10 +51,10 @@ def final_texts(reading: Reading, choice: ChoiceReading) -> Iterator[tuple[str, 
             yield field, final, frozenset(ends.get(field, ()))
 
 
-def _parts(told: dict[str, Any], body: str, name: str = "") -> dict[str, str]:
-    found = {part: str(told.get(part) or "") for part in ("role", "channel", "recipient", "content_type")}
-    called = found["recipient"].removeprefix("functions.")
-    return {**found, "body": body, "name": name or str(told.get("name") or "") or called}
+def _parts(message: dict[str, Any], body: str, name: str = "") -> dict[str, str]:
+    parts = {part: str(message.get(part) or "") for part in ("role", "channel", "recipient", "content_type")}
+    called = parts["recipient"].removeprefix("functions.")
+    return {**parts, "body": body, "name": name or str(message.get("name") or "") or called}
 
 
 def _text(part: dict[str, Any]) -> str:
@@ -63,4 +63,4 @@ def _text(part: dict[str, Any]) -> str:
 
 
 def _list(value: object) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [element for element in value if isinstance(element, dict)] if isinstance(value, list) else []

@@ -7,12 +7,12 @@ from inspector.analysis.audit import KINDS, Finding, Side
 from inspector.analysis.audit.kinds import Kind
 from inspector.capture.formats import clip
 from inspector.issues.evidence import Evidence, ended_of
-from inspector.issues.issue import Asked, FindingForm, Issue, TokenForm
+from inspector.issues.issue import FindingForm, Issue, RequestSetting, TokenForm
 from inspector.issues.schema import Expression, MessagePart
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.violations import Violated
 
-_REFUSALS: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.MODEL)
+_REJECTIONS: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.MODEL)
 
 
 _HEADER_SHOWN: Final = 80
@@ -24,7 +24,7 @@ class Place(NamedTuple):
     start: int
     end: int
     words: str
-    """The place as a sentence says it."""
+    """The place, for a sentence."""
 
 
 def token_places(issue: Issue, evidence: Evidence) -> list[Place]:
@@ -34,43 +34,45 @@ def token_places(issue: Issue, evidence: Evidence) -> list[Place]:
     return sorted({place for form in issue.tokens for place in _places(form, evidence)})
 
 
-def told_words(issue: Issue, finding: Finding, evidence: Evidence) -> str:
+def reported_words(issue: Issue, finding: Finding, evidence: Evidence) -> str:
     """Where a form of the issue holds among the messages of the final object; empty for nowhere."""
     if evidence.ids or not issue.tokens:
         return ""
-    for told in evidence.told_at(finding):
-        if not (_misread(told) or (finding.kind is Kind.NO_ANSWER and told["recipient"])):
+    for message in evidence.reported_at(finding):
+        if not (_misread(message) or (finding.kind is Kind.NO_ANSWER and message["recipient"])):
             continue
-        violated = evidence.told_violation(told)
+        violated = evidence.reported_violation(message)
         for form in issue.tokens:
-            if form.alone and len(evidence.told_messages) != 1:
+            if form.alone and len(evidence.reported_messages) != 1:
                 continue
-            by_message = bool(form.message) and _has_parts(form.message, told)
+            by_message = bool(form.message) and _has_parts(form.message, message)
             if by_message or (violated is not None and violated in form.violations):
-                return f"the final object has {_message_words(told)}"
+                return f"the final object has {_message_words(message)}"
     return ""
 
 
-def _misread(told: Mapping[str, str]) -> bool:
+def _misread(message: Mapping[str, str]) -> bool:
     """True for a header that no server makes of well-formed tokens."""
-    return "<|" in told["recipient"] or (told["role"] == "tool" and told["name"].startswith("assistant"))
+    return "<|" in message["recipient"] or (
+        message["role"] == "tool" and message["name"].startswith("assistant")
+    )
 
 
 def request_holds(issue: Issue, request: Mapping[str, object]) -> bool | None:
-    """Whether the request is as the issue needs it; None when the issue asks nothing or nobody kept it."""
+    """Whether the request is as the issue needs it; None if it needs nothing or none was kept."""
     if not issue.request or not request:
         return None
-    return all(_asked(request.get(key)) is wanted for key, wanted in issue.request.items())
+    return all(_setting(request.get(key)) is setting for key, setting in issue.request.items())
 
 
-def _asked(value: object) -> Asked:
+def _setting(value: object) -> RequestSetting:
     if value is False:
-        return Asked.FALSE
-    return Asked.SET if value else Asked.ABSENT
+        return RequestSetting.FALSE
+    return RequestSetting.SET if value else RequestSetting.ABSENT
 
 
 def finding_holds(form: FindingForm, finding: Finding, evidence: Evidence) -> bool:
-    """True when one finding has the form; what is not known speaks against nothing."""
+    """True when one finding has the form; a part that cannot be determined does not rule it out."""
     if form.kinds and finding.kind not in form.kinds:
         return False
     if form.codes and finding.code not in form.codes:
@@ -83,9 +85,9 @@ def finding_holds(form: FindingForm, finding: Finding, evidence: Evidence) -> bo
         (form.generated, finding.generated),
         (form.delivered, finding.delivered),
     )
-    if any(wanted is not None and not wanted.expression.search(text or "") for wanted, text in texts):
+    if any(pattern is not None and not pattern.expression.search(text or "") for pattern, text in texts):
         return False
-    if form.told is not None and form.told is not evidence.told:
+    if form.error_reported is not None and form.error_reported is not evidence.error_reported:
         return False
     if form.streamed is not None and form.streamed is not evidence.streamed:
         return False
@@ -113,8 +115,8 @@ def _message_holds(form: FindingForm, finding: Finding, evidence: Evidence) -> b
     if message is None:
         if form.whole is not None or form.open is not None:
             return False
-        known = [*evidence.told_at(finding), *evidence.repeated_at(finding)]
-        return any(_has_parts(form.message, one) for one in known)
+        messages = [*evidence.reported_at(finding), *evidence.repeated_at(finding)]
+        return any(_has_parts(form.message, parts) for parts in messages)
     if form.message and not _has_parts(form.message, evidence.parts(message)):
         return False
     if form.open is not None and message.complete is form.open:
@@ -125,8 +127,8 @@ def _message_holds(form: FindingForm, finding: Finding, evidence: Evidence) -> b
     return (start <= message.body and end >= message.body_end) is form.whole
 
 
-def _has_parts(wanted: Mapping[MessagePart, Expression], parts: Mapping[str, str]) -> bool:
-    return all(wanting.expression.search(parts[part]) for part, wanting in wanted.items())
+def _has_parts(expressions: Mapping[MessagePart, Expression], parts: Mapping[str, str]) -> bool:
+    return all(pattern.expression.search(parts[part]) for part, pattern in expressions.items())
 
 
 def _places(form: TokenForm, evidence: Evidence) -> Iterator[Place]:
@@ -139,7 +141,7 @@ def _places(form: TokenForm, evidence: Evidence) -> Iterator[Place]:
 
 
 def _violation_words(evidence: Evidence, start: int, end: int, violated: Violated) -> str:
-    """Where it is, what came there, and what may stand there."""
+    """The place, the token, and what is allowed there."""
     if violated.at is not None:
         token_id = evidence.ids[violated.at]
         came = f"token {violated.at} ({_shown(token_id)}) comes {violated.place}"
@@ -149,7 +151,7 @@ def _violation_words(evidence: Evidence, start: int, end: int, violated: Violate
 
 
 def _messages(form: TokenForm, evidence: Evidence) -> Iterator[Place]:
-    messages = [one for one in evidence.choice.transcript.messages if one.in_body]
+    messages = [message for message in evidence.choice.transcript.messages if message.in_body]
     if form.alone and len(messages) != 1:
         return
     for message in messages:
@@ -160,11 +162,11 @@ def _messages(form: TokenForm, evidence: Evidence) -> Iterator[Place]:
 
 
 def _message_words(parts: Mapping[str, str]) -> str:
-    said = [f"role {parts['role']}"] if parts["role"] != "assistant" else []
-    said.append(f"channel {parts['channel'] or 'none'}")
+    phrases = [f"role {parts['role']}"] if parts["role"] != "assistant" else []
+    phrases.append(f"channel {parts['channel'] or 'none'}")
     if parts["recipient"]:
-        said.append(f"recipient {parts['recipient']}")
-    return f"a message with {' and '.join(said)}"
+        phrases.append(f"recipient {parts['recipient']}")
+    return f"a message with {' and '.join(phrases)}"
 
 
 def _shown(token_id: int) -> str:

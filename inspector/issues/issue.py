@@ -1,4 +1,4 @@
-"""What the catalogue knows about one issue: the keys of an entry of known_issues.yaml, with their types."""
+"""One issue of the catalogue: the keys of an entry of known_issues.yaml, with their types."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -50,11 +50,11 @@ class Confidence(StrEnum):
     MEDIUM = "medium"
     """One source, or an inference that `basis` names."""
     LOW = "low"
-    """Hearsay."""
+    """Unconfirmed."""
 
 
 class Rate(StrEnum):
-    """On what share of the answers the issue shows."""
+    """What share of the responses has the issue."""
 
     MOST = "most"
     FEW = "few"
@@ -67,7 +67,7 @@ class Texts(StrEnum):
     MAY_MATCH = "may_match"
 
 
-class Asked(StrEnum):
+class RequestSetting(StrEnum):
     """What a request says under a key."""
 
     SET = "set"
@@ -87,7 +87,7 @@ class Ended(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Shown(StrEnum):
+class Observation(StrEnum):
     """What a check of a server can show that disproves an issue on it."""
 
     ANSWER = "answer"
@@ -102,14 +102,15 @@ class Step(Row, frozen=True, kw_only=True):
     """One thing to do, and the situations in which it makes sense; an empty set is any."""
 
     text: Sentence = field(default="", name="step")
-    """The sentence; of `upgrade` and `until` it is made."""
+    """The sentence; absent with `upgrade` or `until`, which make one."""
     upgrade: Version = ""
     """The release of vLLM that the step asks for."""
     why: Text = ""
     """The rest of the sentence that asks for it."""
     until: Text = ""
-    """What helps until the upgrade, and is said beside one only."""
+    """What helps until the upgrade; shown beside one only."""
     ended: frozenset[Ended] = frozenset()
+    """Why the response ended."""
     token_ids: bool | None = None
     """Whether the capture has token IDs; where that is not known, it has none."""
     ids_asked: bool | None = None
@@ -119,7 +120,7 @@ class Step(Row, frozen=True, kw_only=True):
     tools: bool | None = None
     """Whether the request offers tools; kept where that is not known."""
     endpoints: frozenset[Endpoint] = frozenset()
-    """Kept where the endpoint is not known."""
+    """The endpoint; a step is kept if it is not known."""
     measured: bool = False
     """An upgrade that was measured on streams that the table of upgrades leaves out, as unstreamed ones."""
 
@@ -164,12 +165,19 @@ class FindingForm(Row, frozen=True, kw_only=True):
     """How an issue looks in the findings; every part that is given must hold for one finding."""
 
     kinds: Annotated[frozenset[Kind], Meta(min_length=1)]
+    """The finding has one of these kinds."""
     codes: frozenset[Code] = frozenset()
+    """It has one of these codes; empty for any."""
     severity: Severity | None = None
+    """It has this severity."""
     field: Expression | None = None
+    """Found in the name of the finding's field."""
     delivered_in: Expression | None = None
+    """Found in the name of the field that its text was delivered in."""
     generated: Expression | None = None
+    """Found in the generated text."""
     delivered: Expression | None = None
+    """Found in the delivered text."""
     message: Mapping[MessagePart, Expression] = {}
     """Like the token form's, for the message of the finding's first token."""
     whole: bool | None = None
@@ -183,58 +191,67 @@ class FindingForm(Row, frozen=True, kw_only=True):
     whole_step: bool | None = None
     """Whether a delta of the choice brought the text of several tokens."""
     second_copy: bool | None = None
-    """Whether the finding's text stands elsewhere in what was delivered."""
+    """Whether the finding's text was also delivered elsewhere."""
     boundary: bool | None = None
     """Whether such an event holds tokens of more than one message, or of header and body."""
-    told: bool | None = None
-    """Whether the server told the client of an error."""
+    error_reported: bool | None = None
+    """Whether the server reported an error to the client."""
     streamed: bool | None = None
+    """Whether the response was streamed as server-sent events."""
     cut: bool | None = None
     """Whether the connection broke off without an end."""
     ended: frozenset[Ended] = frozenset()
-    """How the response ended, as the server told it; empty for any."""
+    """How the response ended, according to the server; empty for any."""
 
 
 class Issue(Row, frozen=True, kw_only=True, dict=True):
     """One entry of the catalogue."""
 
     id: Identifier
+    """Lower-case words joined by hyphens."""
     title: Text
+    """What happens, in one clause."""
     sides: Several[Side]
-    """Likeliest first."""
+    """Who is at fault, likeliest first."""
     cause: Sentence
+    """Why it happens, in a short paragraph."""
     sentences_and_steps: Several[Sentence | Step] = field(name="steps")
+    """What to do, best first: a sentence, or a mapping with the situation in which it makes sense."""
     measured_as: Identifier = ""
-    """The issue whose measured release counts for this one: the same fault, seen with less evidence."""
+    """The issue whose measured release counts for this one too: the same fault, seen with less evidence."""
     confidence: Confidence
+    """How well the issue itself is established."""
     basis: Sentence
-    """What the entry rests on."""
+    """The evidence for the entry."""
     links: tuple[Text, ...] = ()
+    """Issues, pull requests and threads about it."""
     patterns: tuple[Pattern, ...] = ()
-    """Error text that this issue makes."""
+    """Error text, on one line, that this issue produces."""
     may_match: tuple[Pattern, ...] = ()
-    """Error text that this issue can make too, and that others make more often."""
+    """Error text that this issue can produce too, and that others produce more often."""
     hints: tuple[Hint, ...] = ()
-    """Words elsewhere in a text, in upper or lower case, that speak for this issue."""
+    """Words elsewhere in a text, in upper or lower case, that support this issue."""
     needs: tuple[AnyCase, ...] = ()
     """Words of which the text must have one for `patterns` and `may_match` to count."""
     unless: tuple[AnyCase, ...] = ()
-    """Words that speak of another program or of a healthy response; nothing leads to the entry then."""
+    """Words of another program or of a healthy response; the entry is ruled out by any of them."""
     in_server: Texts | None = None
-    """Texts that count in a vLLM frame, log line or error payload only; any program may print them."""
+    """Texts that any program may print: they count only in a frame, log line or error payload of vLLM."""
     any_server: bool = False
-    """The text counts whatever server is behind it."""
+    """The text counts regardless of the server that the input names."""
     settle: Text = ""
-    """The one command that shows whether it is this issue."""
+    """One command that shows whether it is this issue."""
     general: bool = False
-    """The text only carries or summarises other issues: any more precise entry goes before it."""
+    """The text only wraps other errors: any more precise entry comes first."""
     accuses: bool = False
-    """Hardware, files, flags or the client's code are at fault, of which one malformed message is no sign."""
+    """It blames hardware, a checkpoint, flags or client code; one malformed message is not enough."""
     tokens_lost: bool = False
     """The parser missed tokens: ruled out where the IDs that were sent hold what it rejected."""
     tokens: tuple[TokenForm, ...] = ()
+    """How it looks in the tokens: any of these forms."""
     findings: tuple[FindingForm, ...] = ()
-    request: Mapping[str, Asked] = {}
+    """How it looks in the findings: any of these forms."""
+    request: Mapping[str, RequestSetting] = {}
     """Request keys that must be so for the issue to arise."""
     endpoints: frozenset[Endpoint] = frozenset()
     """Endpoints where the issue exists; empty for all."""
@@ -243,25 +260,27 @@ class Issue(Row, frozen=True, kw_only=True, dict=True):
     affected: Mapping[Program, Range] = {}
     """Versions by program; empty where no version is known to be free of it."""
     fixed_in: Mapping[Program, Version] = {}
-    disproved_by: frozenset[Shown] = frozenset()
-    """What `doctor` may see of a server that cannot have the issue then."""
+    """The first fixed version by program, according to the sources."""
+    disproved_by: frozenset[Observation] = frozenset()
+    """What `doctor` may observe of a server that does not have the issue."""
     rate: Rate | None = None
+    """The share of the responses that it affects."""
     experiment: Text = ""
-    """A command whose result tells this issue from those that look the same."""
+    """A command whose result separates this issue from those that look the same."""
     examples: tuple[Verbatim, ...] = ()
-    """Error text as it was seen."""
+    """Error text as reported."""
     shares_text_with: tuple[Identifier, ...] = ()
-    """Ids that make the same text and are likelier when nothing but the text is known."""
+    """Ids of issues that produce the same text and are likelier if only the text is known."""
     server_text: tuple[Verbatim, ...] = ()
-    """Texts of vLLM's source that make the message; a test compares their releases with `affected`."""
+    """Texts in vLLM's source that produce the message; a test compares their releases with `affected`."""
     shows: tuple[Verbatim, ...] = ()
-    """Harmony text of completions that have the token form."""
+    """Harmony text, after `<|start|>assistant`, of completions that have the token form."""
     shows_not: tuple[Verbatim, ...] = ()
-    """Harmony text of completions that look alike and have it not."""
+    """The same of similar completions that do not have it."""
     must_match: tuple[Verbatim, ...] = ()
-    """Texts, shortened, that must lead here."""
+    """Texts, shortened, whose first match must be this issue."""
     must_not_match: tuple[Verbatim, ...] = ()
-    """Texts that look alike and must not lead here."""
+    """Similar texts that must not match it."""
 
     def __post_init__(self) -> None:
         if self.tokens and not (self.shows and self.shows_not):
@@ -274,4 +293,4 @@ class Issue(Row, frozen=True, kw_only=True, dict=True):
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """What to do, best first; `steps.steps_for` chooses those for a situation."""
-        return tuple(Step(text=one) if isinstance(one, str) else one for one in self.sentences_and_steps)
+        return tuple(Step(text=step) if isinstance(step, str) else step for step in self.sentences_and_steps)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import IO, Final, NamedTuple
 
 from inspector.issues.anchors import Anchor
-from inspector.issues.clean import uncoloured, unshipped
+from inspector.issues.text_cleanup import uncoloured, unshipped
 from inspector.protocol.engines import ENGINES
 from inspector.protocol.engines import versions_in as engine_versions
 from inspector.protocol.wire.endpoints import ASKED
@@ -112,21 +112,21 @@ class Split(NamedTuple):
 def split(line: str) -> Split:
     """A line's prefix and what follows it, without colours and what shippers put before it."""
     line = uncoloured(line)
-    of_server = any(one.search(line, 0, _PROCESS_WITHIN) for one in _PREFIXES)
+    of_server = any(prefix.search(line, 0, _PROCESS_WITHIN) for prefix in _PREFIXES)
     line = unshipped(line)
-    found = _PREFIX.match(line)
-    if found is None or not found.end():
+    match = _PREFIX.match(line)
+    if match is None or not match.end():
         return Split(line, "", None, of_server)
-    place = Anchor(found["file"], int(found["line"])) if found["file"] else None
-    return Split(line[found.end() :], found["level"] or "", place, of_server or place is not None)
+    place = Anchor(match["file"], int(match["line"])) if match["file"] else None
+    return Split(line[match.end() :], match["level"] or "", place, of_server or place is not None)
 
 
 def level_of(line: str) -> str:
     """The level that any program's log line names near its start, in upper case; empty for other lines."""
     if _GLOG.match(line):
         return "WARNING"
-    found = _LEVEL.match(line)
-    return (found["level"] or found["small"]).upper() if found else ""
+    match = _LEVEL.match(line)
+    return (match["level"] or match["small"]).upper() if match else ""
 
 
 def minute_of(line: str) -> str:
@@ -136,16 +136,16 @@ def minute_of(line: str) -> str:
     while dash >= 0:
         if line[dash + 6 : dash + 7] == ":" and line[dash + 3] in " T":
             start = dash - 7 if line[dash - 3 : dash - 2] == "-" else dash - 2
-            if found := _MINUTE.match(line, max(start, 0)):
-                return found[0].replace("T", " ")
+            if match := _MINUTE.match(line, max(start, 0)):
+                return match[0].replace("T", " ")
         dash = line.find("-", dash + 1, _MINUTE_WITHIN)
     return ""
 
 
 def anchor_of(rest: str) -> Anchor | None:
     """File and line of a traceback's frame."""
-    found = _FRAME.match(rest) or _CELL_FRAME.match(rest)
-    return Anchor(found["file"], int(found["line"])) if found else None
+    frame = _FRAME.match(rest) or _CELL_FRAME.match(rest)
+    return Anchor(frame["file"], int(frame["line"])) if frame else None
 
 
 def exception_of(rest: str) -> str:
@@ -154,9 +154,9 @@ def exception_of(rest: str) -> str:
 
 
 def error_of(rest: str) -> str:
-    """What a line of any program says of an error: from an exception's name on, or all of it; else empty."""
-    if found := _RAISED.search(rest):
-        return found[0].strip()
+    """The error in a line of any program: from an exception's name on, or all of it; else empty."""
+    if raised := _RAISED.search(rest):
+        return raised[0].strip()
     return rest.strip() if _ERROR.search(rest) else ""
 
 
@@ -164,16 +164,16 @@ def access_of(line: str) -> tuple[str, str, int] | None:
     """Verb, path and status of any line of an access log."""
     if " HTTP/" not in line:
         return None
-    found = _ACCESS.search(line)
-    return (found["verb"], found["path"], int(found["status"])) if found else None
+    match = _ACCESS.search(line)
+    return (match["verb"], match["path"], int(match["status"])) if match else None
 
 
 def request_of(line: str) -> tuple[str, int] | None:
     """Path and status of a line of the access log; None for other lines and other paths."""
     if '"POST /v1/' not in line:
         return None
-    found = _REQUEST.search(line)
-    return (found["path"], int(found["status"])) if found else None
+    match = _REQUEST.search(line)
+    return (match["path"], int(match["status"])) if match else None
 
 
 def versions_in(line: str) -> Iterator[tuple[str, str]]:
@@ -195,27 +195,27 @@ def lines_of_file(file: IO[bytes]) -> Iterator[str]:
             head = file.readline(_READ_AT_ONCE)
         return
     decoder = codecs.getincrementaldecoder(name)("replace")
-    left = ""
+    pending = ""
     while head:
-        left += decoder.decode(head)
-        *whole, left = left.splitlines(keepends=True) or [""]
+        pending += decoder.decode(head)
+        *whole, pending = pending.splitlines(keepends=True) or [""]
         yield from whole
-        if left.endswith("\n") or len(left) > _READ_AT_ONCE:
-            yield left
-            left = ""
+        if pending.endswith("\n") or len(pending) > _READ_AT_ONCE:
+            yield pending
+            pending = ""
         head = file.read(_READ_AT_ONCE)
-    left += decoder.decode(b"", True)
-    yield from left.splitlines(keepends=True)
+    pending += decoder.decode(b"", True)
+    yield from pending.splitlines(keepends=True)
 
 
 def _encoding(head: bytes) -> str:
     for mark, name in _MARKS:
         if head.startswith(mark):
             return name
-    some = head[:_LOOKED_AT]
-    if len(some) >= _LEAST:
-        even, odd = some[::2].count(0), some[1::2].count(0)
-        for mostly, other, name in ((odd, even, "utf-16-le"), (even, odd, "utf-16-be")):
-            if mostly > len(some) // 4 and other < len(some) // 16:
+    sample = head[:_LOOKED_AT]
+    if len(sample) >= _LEAST:
+        even, odd = sample[::2].count(0), sample[1::2].count(0)
+        for mostly, rarely, name in ((odd, even, "utf-16-le"), (even, odd, "utf-16-be")):
+            if mostly > len(sample) // 4 and rarely < len(sample) // 16:
                 return name
     return "utf-8"

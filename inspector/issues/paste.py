@@ -1,4 +1,4 @@
-"""What a person's paste did to messages: wrapped, written down in lower case, or broken off.
+"""Messages that were damaged by pasting: wrapped, written in lower case, or cut off.
 
 Looked for in short texts only, after their lines were read one by one.
 """
@@ -6,17 +6,45 @@ Looked for in short texts only, after their lines were read one by one.
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from inspector.issues.issue import Issue
 from inspector.issues.lines import Split
 from inspector.issues.message import Match, Message
-from inspector.issues.pieces import Known, Piece, beginning_of, joined
 from inspector.issues.schema import Pattern
 
 _FOLDED: Final = 16
 """Characters that a text needs to be looked for in any case."""
-_LONGEST: Final = 300
+_MESSAGE_LENGTH: Final = 300
+_LINES: Final = 4
+"""Lines that a message is looked for in."""
+_NARROW: Final = 16
+"""A line shorter than this was not wrapped."""
+_LEAST: Final = 18
+"""Characters that identify a message."""
+_LEAST_MARKED: Final = 12
+"""The same where the text says that it was cut."""
+_CUT: Final = re.compile(
+    r"\s*(?:\.{2,}|\u2026|\[truncated\]|<truncated>|\(truncated\)|\[\.\.\.\])[\s\"'`)\]}]*$"
+)
+_DIGITS: Final = re.compile(r"\d+")
+_NOT_OURS: Final = re.compile(r"SyntaxError|Discord|JSON\b|in JSON|TypeError")
+_HEAD: Final = 8
+
+
+class Piece(NamedTuple):
+    """A line of the text without its prefix."""
+
+    line: int
+    text: str
+
+
+class IssueMessage(NamedTuple):
+    """An error message that an issue produces."""
+
+    issue: str
+    text: str
+    own: bool
 
 
 def messages_of(issue: Issue) -> Iterator[tuple[str, bool]]:
@@ -24,10 +52,10 @@ def messages_of(issue: Issue) -> Iterator[tuple[str, bool]]:
     for example in issue.examples:
         for patterns, own in ((issue.patterns, True), (issue.may_match, False)):
             for pattern in patterns:
-                found = pattern.expression.search(example)
-                if found is not None and not found[0].startswith("--"):
+                match = pattern.expression.search(example)
+                if match is not None and not match[0].startswith("--"):
                     # A flag by itself is no beginning of a message about it.
-                    yield found[0], own
+                    yield match[0], own
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +64,7 @@ class Paste:
 
     messages: dict[str, Message]
     patterns: Sequence[tuple[Pattern, str, bool]]
-    known: Sequence[Known]
+    issue_messages: Sequence[IssueMessage]
     match: Callable[[str], Match]
     fail: Callable[[Match, Split, str], None]
 
@@ -52,33 +80,33 @@ class Paste:
         return any(message.matched for message in self.messages.values())
 
     def _wrapped(self, pieces: Sequence[Piece]) -> None:
-        for piece, whole in joined(pieces, [pattern for pattern, _, _ in self.patterns]):
+        for piece, whole in _joined(pieces, [pattern for pattern, _, _ in self.patterns]):
             match = self.match(whole)
             if match.issues and match.text not in self.messages:
                 # What the halves of the message looked like goes away.
-                self._forget(lambda text, one, m=match, w=whole: _is_half(one, text, w, m))  # type: ignore[misc]
+                self._forget(lambda text, message, m=match, w=whole: _is_half(message, text, w, m))  # type: ignore[misc]
                 self._add(match, piece, whole)
 
     def _folded(self, pieces: Sequence[Piece]) -> None:
-        """Messages that somebody wrote down in lower case."""
+        """Messages written in lower case."""
         for piece in pieces:
             lower = piece.text.lower()
-            found: dict[str, bool] = {}
+            matched: dict[str, bool] = {}
             text = ""
             for pattern, issue, own in self.patterns:
                 if len(pattern.literal) < _FOLDED or pattern.literal.lower() not in lower:
                     continue
-                said = re.search(pattern.expression.pattern, piece.text, re.DOTALL | re.IGNORECASE)
-                if said is not None:
-                    found[issue] = found.get(issue, False) or own
-                    text = max(text, " ".join(said[0].split())[:_LONGEST], key=len)
-            if found:
+                match = re.search(pattern.expression.pattern, piece.text, re.DOTALL | re.IGNORECASE)
+                if match is not None:
+                    matched[issue] = matched.get(issue, False) or own
+                    text = max(text, " ".join(match[0].split())[:_MESSAGE_LENGTH], key=len)
+            if matched:
                 self._forget(lambda name, _, t=text: t in name)  # type: ignore[misc]
-                self._add(Match(text, tuple(found.items())), piece, piece.text)
+                self._add(Match(text, tuple(matched.items())), piece, piece.text)
 
     def _broken(self, pieces: Sequence[Piece]) -> None:
         for piece in pieces:
-            text, issues = beginning_of(piece.text, self.known)
+            text, issues = _beginning_of(piece.text, self.issue_messages)
             if issues:
                 self._forget(lambda name, _, t=text, p=piece: t in name or name in p.text)  # type: ignore[misc]
                 self._add(Match(text, issues), piece, piece.text)
@@ -86,7 +114,7 @@ class Paste:
                 return
 
     def _forget(self, which: Callable[[str, Message], bool]) -> None:
-        for text in [text for text, one in self.messages.items() if which(text, one)]:
+        for text in [text for text, message in self.messages.items() if which(text, message)]:
             del self.messages[text]
 
     def _add(self, match: Match, piece: Piece, line: str) -> None:
@@ -97,3 +125,68 @@ class Paste:
 
 def _is_half(message: Message, text: str, whole: str, match: Match) -> bool:
     return text in whole and (not message.matched or match.text.startswith(text) or match.text.endswith(text))
+
+
+def _joined(pieces: Sequence[Piece], patterns: Sequence[Pattern]) -> Iterator[tuple[Piece, str]]:
+    """Neighbouring lines as one, where a pattern matches across their border; with the first line."""
+    texts = [piece.text.strip() for piece in pieces]
+    together = " ".join(texts) + "".join(texts)
+    candidates = [pattern for pattern in patterns if pattern.literal in together]
+    if not candidates:
+        return
+    for place in range(len(texts) - 1):
+        if len(texts[place]) < _NARROW:
+            continue
+        for count in range(2, _LINES + 1):
+            neighbours = texts[place : place + count]
+            if len(neighbours) < count or not all(neighbours):
+                break
+            if whole := _across(neighbours, candidates):
+                yield pieces[place], whole
+                break
+
+
+def _across(texts: Sequence[str], patterns: Sequence[Pattern]) -> str:
+    for between in (" ", ""):
+        whole = between.join(texts)
+        last = len(whole) - len(texts[-1])
+        for pattern in patterns:
+            if pattern.literal not in whole:
+                continue
+            match = pattern.expression.search(whole)
+            if match is not None and match.start() < len(texts[0]) and match.end() > last:
+                return whole
+    return ""
+
+
+def _beginning_of(line: str, messages: Sequence[IssueMessage]) -> tuple[str, tuple[tuple[str, bool], ...]]:
+    """What a line ends in that a known message begins with, and the issues that make such messages."""
+    marked = _CUT.search(line)
+    text = (line[: marked.start()] if marked else line).rstrip()
+    if _NOT_OURS.search(text):
+        return "", ()
+    least = _LEAST_MARKED if marked else _LEAST
+    by_tail: dict[str, dict[str, bool]] = {}
+    for exact in (True, False):
+        for message in messages:
+            tail = _tail(text, message.text, exact=exact)
+            if len(tail) >= least and len(tail) < len(message.text):
+                issues = by_tail.setdefault(tail, {})
+                issues[message.issue] = issues.get(message.issue, False) or message.own
+        if by_tail:
+            longest = max(by_tail, key=len)
+            return longest, tuple(by_tail[longest].items())
+    return "", ()
+
+
+def _tail(line: str, message: str, *, exact: bool) -> str:
+    """The end of a line that a message begins with, numbers aside unless `exact`; empty if there is none."""
+    start = line.rfind(message[:_HEAD])
+    if start < 0:
+        return ""
+    tail = line[start:]
+    if message.startswith(tail):
+        return tail
+    if not exact and _DIGITS.sub("0", message).startswith(_DIGITS.sub("0", tail)):
+        return tail
+    return ""

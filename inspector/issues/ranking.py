@@ -1,8 +1,8 @@
-"""Answers: issues with the reasons that lead to them, best first. The weights stand in one table.
+"""Answers: issues with the reasons that lead to them, best first, by the weights in one table.
 
 Rules of thumb behind the weights: the text or the tokens of an issue come first, then what was asked,
 then the version; a general entry yields to a precise one; between entries that make the same text the
-likelier one wins until a hint, a rate, a version or the tokens speak for another.
+likelier one wins unless a hint, a rate, a version or the tokens support another.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 from inspector.capture.formats import listed
-from inspector.issues.issue import Asked, Confidence, Issue, Side
+from inspector.issues.issue import Confidence, Issue, RequestSetting, Side
 from inspector.issues.release_bounds import Bounds
 from inspector.issues.versions import as_version
 from inspector.protocol.engines import DEFAULT, ENGINES, Engine
@@ -75,7 +75,7 @@ _CONFIDENCE: Final = {Confidence.HIGH: 2, Confidence.MEDIUM: 1, Confidence.LOW: 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One thing that speaks for an answer, or against it."""
+    """Evidence for or against a match."""
 
     because: Because
     words: str
@@ -112,7 +112,7 @@ class Answer:
 
     @property
     def weight(self) -> float:
-        """How much speaks for it; only good for comparing answers on the same failure."""
+        """The sum of the evidence; only comparable between answers to the same failure."""
         kinds = {reason.because for reason in self.reasons}
         weight = sum(_WEIGHTS[kind] for kind in kinds)
         if sum(reason.because is Because.HINT for reason in self.reasons) > 1:
@@ -120,14 +120,14 @@ class Answer:
         if Because.OUTSIDE in kinds and Because.TOKENS in kinds:
             # The tokens are there whatever the server's release makes of them.
             weight -= _WEIGHTS[Because.OUTSIDE]
-        shown = {Because.TOKENS, Because.SUPPOSED, Because.MESSAGE, Because.PART_OF_MESSAGE}
-        if Because.REQUEST in kinds and kinds & shown and not self.issue.general:
+        direct = {Because.TOKENS, Because.SUPPOSED, Because.MESSAGE, Because.PART_OF_MESSAGE}
+        if Because.REQUEST in kinds and kinds & direct and not self.issue.general:
             weight += _ASKED_FOR
-            if Because.TOKENS not in kinds and Asked.SET in self.issue.request.values():
+            if Because.TOKENS not in kinds and RequestSetting.SET in self.issue.request.values():
                 weight += _ALL_THAT_IS_KNOWN
         if self.issue.general:
             weight += _GENERAL
-            if {Because.TOKENS, Because.MESSAGE} <= kinds:  # one thing, told twice
+            if {Because.TOKENS, Because.MESSAGE} <= kinds:  # the same evidence twice
                 weight -= _WEIGHTS[Because.MESSAGE]
         weight += _LESS_LIKELY * len(self.issue.shares_text_with)
         return weight + _CONFIDENCE[self.issue.confidence]
@@ -138,16 +138,18 @@ def ranked(answers: Iterable[Answer]) -> list[Answer]:
     return sorted(answers, key=lambda answer: -answer.weight)
 
 
-def of_rejection(told: Sequence[Answer], rejected: Sequence[Answer]) -> list[Answer]:
+def of_rejection(answers: Sequence[Answer], rejected: Sequence[Answer]) -> list[Answer]:
     """Answers to a parser's error: those to what it rejected, whose tokens decide; its words alone do not."""
     named = {answer.issue.id for answer in rejected}
     by_form = [
         answer
-        for answer in told
+        for answer in answers
         if answer.issue.id not in named
-        and not {Because.FINDING, Because.EXACT_FINDING}.isdisjoint(one.because for one in answer.reasons)
+        and not {Because.FINDING, Because.EXACT_FINDING}.isdisjoint(
+            reason.because for reason in answer.reasons
+        )
     ]
-    return ranked([*rejected, *by_form]) if rejected else list(told)
+    return ranked([*rejected, *by_form]) if rejected else list(answers)
 
 
 def sides(answers: Sequence[Answer], *, raw: bool = False) -> tuple[Side, ...]:
@@ -155,9 +157,9 @@ def sides(answers: Sequence[Answer], *, raw: bool = False) -> tuple[Side, ...]:
 
     On a `raw` endpoint, whose output no server parses, another one than its parser, if there is one.
     """
-    found = answers[0].issue.sides if answers else ()
-    others = tuple(side for side in found if side is not Side.SERVER)
-    return others if raw and others else found
+    at_fault = answers[0].issue.sides if answers else ()
+    besides_server = tuple(side for side in at_fault if side is not Side.SERVER)
+    return besides_server if raw and besides_server else at_fault
 
 
 def version_reason(
@@ -167,25 +169,27 @@ def version_reason(
     engine: Engine | None = None,
     bounds: Bounds = _OPEN,
 ) -> Reason | None:
-    """What the server and its version say about an issue; None when they say nothing.
+    """Whether the server and its version support an issue or count against it; None if neither.
 
     Without `engine` the default is meant, and an issue of another one is not ruled out. `bounds` are those of
     a release that is not known.
     """
     server = DEFAULT if engine is None else engine
     affected = issue.affected.get(server.program)
-    others = [one.label for one in ENGINES if one.program in issue.affected]
-    if affected is None and engine is not None and others:
-        return Reason(Because.OUTSIDE, f"it is an issue of {listed(others)}, and this is {server.label}")
+    labels = [
+        affected_engine.label for affected_engine in ENGINES if affected_engine.program in issue.affected
+    ]
+    if affected is None and engine is not None and labels:
+        return Reason(Because.OUTSIDE, f"it is an issue of {listed(labels)}, and this is {server.label}")
     if affected is None:
         return None
     if version is None or as_version(version) is None:
-        inside, said = bounds.within(affected), f"{server.label} {bounds.words} (according to the stream)"
+        inside, release = bounds.within(affected), f"{server.label} {bounds.words} (according to the stream)"
     else:
         inside = version in affected
-        said = f"{server.labelled(version)}{f' ({source})' if source else ''}"
+        release = f"{server.labelled(version)}{f' ({source})' if source else ''}"
     if inside is None:
         return None
     if inside:
-        return Reason(Because.INSIDE, f"{said} is inside the affected versions {affected.text}")
-    return Reason(Because.OUTSIDE, f"{said} is outside the affected versions {affected.text}")
+        return Reason(Because.INSIDE, f"{release} is inside the affected versions {affected.text}")
+    return Reason(Because.OUTSIDE, f"{release} is outside the affected versions {affected.text}")

@@ -1,6 +1,6 @@
-"""Between which vLLM releases a server lies, by what its events have or lack.
+"""Bounds of a server's vLLM release, by what its events have or lack.
 
-Used where nobody told the version. Each mark was looked for in every capture of the lab's matrix. A mark that
+Used where the version is unknown. Each mark was looked for in every capture of the lab's matrix. A mark that
 0.18.0 lacks and 0.23.0 has proves "newer than 0.18.0" where it is and "older than 0.23.0" where it is not.
 """
 
@@ -45,17 +45,17 @@ def _between(low: str | None, high: str | None) -> tuple[str, ...]:
     clauses = [f">={low}"] if low else []
     clauses += [f"<{high}"] if high else []
     inside = Range(",".join(clauses))
-    return tuple(one for one in _RELEASES if one in inside)
+    return tuple(release for release in _RELEASES if release in inside)
 
 
 @cache
 def _within(low: str | None, high: str | None, affected: Range) -> bool | None:
-    held = {one in affected for one in _between(low, high)}
-    return held.pop() if len(held) == 1 else None
+    inside = {release in affected for release in _between(low, high)}
+    return inside.pop() if len(inside) == 1 else None
 
 
 def release_bounds(reading: Reading) -> Bounds:
-    """What the stream itself says of the server's release."""
+    """Bounds of the server's release, from the stream itself."""
     match reading.header.endpoint:
         case Endpoint.CHAT:
             pairs = list(_chat(reading))
@@ -76,8 +76,8 @@ def _number(release: str) -> tuple[int, ...]:
 
 def _has(reading: Reading, *keys: str) -> list[bool]:
     """Whether the first events have each key; a text cannot imitate one, as its quotes are escaped."""
-    shown = [reading.events[place].data for place in range(min(len(reading.events), _FIRST_EVENTS))]
-    return [any(f'"{key}":' in text for text in shown) for key in keys]
+    first_events = [reading.events[place].data for place in range(min(len(reading.events), _FIRST_EVENTS))]
+    return [any(f'"{key}":' in text for text in first_events) for key in keys]
 
 
 def _chat(reading: Reading) -> Iterator[_Pair]:

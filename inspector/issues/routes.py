@@ -79,7 +79,7 @@ _OURS_UNNAMED: Final = (
     re.compile(r"(?i)\b(?:serv(?:e|ed|es|ing)|deploy(?:s|ed|ing)?)\b[^.\n]{0,40}\bgpt[-_ ]?oss"),
     re.compile(r"\b(?:INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d \[?[\w/.]{1,60}\.py:\d{1,5}\]"),
 )
-"""The model on a server that nobody names, and the form of our log: ours, where no other is named."""
+"""The model on an unnamed server, and the form of vLLM's log: vLLM, if no other server is named."""
 
 
 _PARSER: Final = re.compile(r"\b\w*(?:tool|reasoning)_?parser\w*\.py\b")
@@ -102,20 +102,20 @@ def _times_ours(content: str) -> int:
 
 def find_server(content: str) -> Route | None:
     """The other server that a text is about; None where it is about vLLM, or about no server."""
-    known = [
+    servers = [
         route
         for route in routes()
         if route.kind is RouteKind.SERVER
         and (not route.needs or any(need.expression.search(content) for need in route.needs))
     ]
     own = _runs_ours(content)
-    if marked := _most(known, content, marks=True):
+    if marked := _most(servers, content, marks=True):
         # A log of ours that only names a path or a model of another program stays ours.
-        theirs = sum(len(mark.expression.findall(content)) for mark in marked.marks)
-        return None if own and theirs <= _times_ours(content) else marked
+        occurrences = sum(len(mark.expression.findall(content)) for mark in marked.marks)
+        return None if own and occurrences <= _times_ours(content) else marked
     if own or names_ours(content):
         return None
-    return _most(known, content, marks=False)
+    return _most(servers, content, marks=False)
 
 
 def find_startup(content: str, errors: Sequence[str] = (), *, failing: bool) -> Route | None:
@@ -149,14 +149,14 @@ def _exact(route: Route, content: str) -> Route:
     return route
 
 
-def _most(known: Sequence[Route], content: str, *, marks: bool) -> Route | None:
+def _most(candidates: Sequence[Route], content: str, *, marks: bool) -> Route | None:
     """The server with the most of its expressions in a text; the first of several."""
     counted = [
         (
             sum(bool(word.expression.search(content)) for word in (route.marks if marks else route.words)),
             route,
         )
-        for route in known
+        for route in candidates
     ]
     best = max((count for count, _ in counted), default=0)
     return next((route for count, route in counted if count == best), None) if best else None

@@ -1,7 +1,7 @@
 """One pass over a text or log: failures counted by message, with their surroundings, in bounded memory.
 
-Nothing is judged here: which lines are failures, what they match, how often and when, and what tells the
-server's version. `text` makes answers of it.
+It records which lines are failures, what they match, how often and when, and where the server's version was
+found. `text` derives the answers.
 """
 
 import re
@@ -12,7 +12,6 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from inspector.issues.anchors import Anchor
-from inspector.issues.clean import cleaned, is_altered, segments
 from inspector.issues.issue import Issue
 from inspector.issues.lines import (
     LONGEST,
@@ -28,10 +27,10 @@ from inspector.issues.lines import (
     versions_in,
 )
 from inspector.issues.message import Match, Message
-from inspector.issues.paste import Paste, messages_of
-from inspector.issues.pieces import Known, Piece
+from inspector.issues.paste import IssueMessage, Paste, Piece, messages_of
+from inspector.issues.text_cleanup import cleaned, is_altered, segments
 from inspector.issues.timeline import Timeline
-from inspector.issues.wanted import Wanted
+from inspector.issues.word_search import WordSearch
 from inspector.protocol.engines import PACKAGES
 
 REQUESTS: Final = "requests"
@@ -50,7 +49,7 @@ _ANCHORS: Final = 40
 _VERSIONS: Final = 50
 _AT_ONCE: Final = 256
 _START_UP: Final = ("server version ", "  version ", "LLM engine (v")
-"""What a server says of itself when it starts; a log may hold several starts."""
+"""Words of a start-up line; a log may have several starts."""
 _ALWAYS: Final = (
     *('File "', "Traceback", "Error", "ERROR", "CRITICAL", "FATAL", "Exception", "Interrupt", "Exit"),
     *("rror:", "rror code", "fatal", "panic"),
@@ -87,12 +86,12 @@ _CELL: Final = re.compile(r"[\w.]{3,80}\s{2,}Traceback \(most recent call last\)
 """How a notebook begins a traceback: with the exception's name."""
 
 
-class VersionSeen(NamedTuple):
-    """A version that a line tells."""
+class ReportedVersion(NamedTuple):
+    """A server version that a line reports."""
 
     version: str
     source: str
-    """What tells it: start-up line, system_fingerprint, /version, the text."""
+    """Where it was found: start-up line, system_fingerprint, /version, the text."""
     line: int
     """Line number, from 1."""
 
@@ -104,13 +103,13 @@ class Scan:
         self.messages: dict[str, Message] = {}
         """Failures by text, in order of appearance."""
         self.timeline = Timeline()
-        self.versions: list[VersionSeen] = []
-        """Versions told, each new one and each change."""
+        self.versions: list[ReportedVersion] = []
+        """Reported versions: each new one and each change."""
         self.lines = 0
         self.characters = 0
         self.requests: dict[str, int] = {}
         """Requests by path, from the access log."""
-        self.refused = 0
+        self.rejected_requests = 0
         """Requests with an HTTP status of 400 or more."""
         self.stamped = 0
         """Lines with a time."""
@@ -123,8 +122,10 @@ class Scan:
         self.other_messages = 0
         """Failures beyond the number of messages that are told apart."""
         self.access: dict[str, tuple[int, int]] = {}
-        """Requests of any path that were refused, as the access log has them: first line and how many."""
-        self._known = [Known(issue.id, text, own) for issue in issues for text, own in messages_of(issue)]
+        """Rejected requests of any path, as the access log has them: first line and how many."""
+        self._issue_messages = [
+            IssueMessage(issue.id, text, own) for issue in issues for text, own in messages_of(issue)
+        ]
         self._patterns = [
             (pattern, issue.id, own)
             for issue in issues
@@ -132,8 +133,8 @@ class Scan:
             for pattern in patterns
         ]
         words = _fewest((*_ALWAYS, *(pattern.literal for pattern, _, _ in self._patterns)))
-        self._wanted = Wanted(words)
-        self._wanted_in_a_paste = Wanted((*words, *_IN_A_PASTE))
+        self._word_search = WordSearch(words)
+        self._word_search_in_a_paste = WordSearch((*words, *_IN_A_PASTE))
         self._match = lru_cache(4096)(self._match_uncached)
         self._before: deque[str] = deque(maxlen=_BEFORE)
         self._waiting: list[tuple[list[str], int]] = []
@@ -145,24 +146,26 @@ class Scan:
 
     def receive(self, lines: Iterable[str]) -> None:
         """Take more lines, with or without their line feeds."""
-        left = iter(lines)
-        while some := list(islice(left, _AT_ONCE)):
-            sizes = [len(line) for line in some]
-            some = [_shortened(line) for line in some]
-            block = "\n".join(some)
+        remaining = iter(lines)
+        while batch := list(islice(remaining, _AT_ONCE)):
+            sizes = [len(line) for line in batch]
+            batch = [_shortened(line) for line in batch]
+            block = "\n".join(batch)
             if is_altered(block):
-                some = [_cleaned_once(line) if len(line) <= _KEPT_AT_MOST else cleaned(line) for line in some]
-                block = "\n".join(some)
-            wanted = self._wanted if self.lines >= _PASTED else self._wanted_in_a_paste
+                batch = [
+                    _cleaned_once(line) if len(line) <= _KEPT_AT_MOST else cleaned(line) for line in batch
+                ]
+                block = "\n".join(batch)
+            search = self._word_search if self.lines >= _PASTED else self._word_search_in_a_paste
             starts = [word for word in _START_UP if word in block]
-            for line, size, said in zip(some, sizes, wanted.said_in(some, block), strict=True):
+            for line, size, has_word in zip(batch, sizes, search.lines_with_words(batch, block), strict=True):
                 self.characters += size
-                self._receive(line, said=said, starts=starts)
+                self._receive(line, has_word=has_word, starts=starts)
 
     def finish(self) -> None:
         """No more lines come: look at what a person's paste may have wrapped or broken off."""
         if self.lines <= _PASTED:
-            paste = Paste(self.messages, self._patterns, self._known, self._match, self._fail)
+            paste = Paste(self.messages, self._patterns, self._issue_messages, self._match, self._fail)
             paste.look_at([Piece(number, split(line).rest) for number, line in enumerate(self.head, 1)])
         if self._traceback and not self.messages and self._frame:
             # A traceback without its last line: the last line of code may say what was called.
@@ -178,7 +181,7 @@ class Scan:
                 self._fail(Match(text, match.issues), Split("", "", None), line)
                 self.messages[text].first_line, self.messages[text].count = first, times
 
-    def _receive(self, line: str, *, said: bool, starts: Sequence[str]) -> None:
+    def _receive(self, line: str, *, has_word: bool, starts: Sequence[str]) -> None:
         self.lines += 1
         line = line.rstrip("\r\n")
         if self.lines <= _HEAD_LINES and self._head_characters < _HEAD_CHARACTERS:
@@ -197,21 +200,21 @@ class Scan:
         for kept, _ in self._waiting:
             kept.append(line)
         if self._waiting:
-            self._waiting = [(kept, left - 1) for kept, left in self._waiting if left > 1]
+            self._waiting = [(kept, countdown - 1) for kept, countdown in self._waiting if countdown > 1]
         request = request_of(line)
         if request is not None:
             path, status = request
             self.requests[path] = self.requests.get(path, 0) + 1
             if status >= 400:
-                self.refused += 1
+                self.rejected_requests += 1
                 self._see_access(line)
             self.timeline.add(self._minute, REQUESTS, self._version)
-        elif not self._see_access(line) and said:
+        elif not self._see_access(line) and has_word:
             self._look_at(line)
         self._before.append(line)
 
     def _see_access(self, line: str) -> bool:
-        """Take a line of an access log; a refused request is a failure only where nothing says more."""
+        """Take a line of an access log; a rejected request is a failure only if nothing more precise is."""
         access = access_of(line)
         if access is None:
             return False
@@ -237,9 +240,9 @@ class Scan:
 
     def _see_versions(self, line: str) -> None:
         for version, source in versions_in(line):
-            seen = {(one.version, one.source) for one in self.versions}
-            if (version, source) not in seen and len(seen) < _VERSIONS:
-                self.versions.append(VersionSeen(version, source, self.lines))
+            recorded = {(reported.version, reported.source) for reported in self.versions}
+            if (version, source) not in recorded and len(recorded) < _VERSIONS:
+                self.versions.append(ReportedVersion(version, source, self.lines))
             if source != "the text":
                 self._version = version
             return
@@ -291,7 +294,7 @@ class Scan:
 
     def _match_uncached(self, rest: str) -> Match:
         """The issues that make a line, and the part of it that they match."""
-        found: dict[str, bool] = {}
+        issues: dict[str, bool] = {}
         text = ""
         for pattern, issue, own in self._patterns:
             if pattern.literal not in rest:
@@ -299,10 +302,10 @@ class Scan:
             match = pattern.expression.search(rest)
             if match is None:
                 continue
-            found[issue] = found.get(issue, False) or own
+            issues[issue] = issues.get(issue, False) or own
             if len(match[0]) > len(text):
                 text = match[0]
-        return Match(" ".join(text.split())[:_KEY], tuple(found.items()))
+        return Match(" ".join(text.split())[:_KEY], tuple(issues.items()))
 
     def _fail(self, match: Match, parts: Split, line: str) -> None:
         message = self.messages.get(match.text)
@@ -350,7 +353,7 @@ def _is_ours(file: str) -> bool:
 
 
 def _shortened(line: str) -> str:
-    """A line that is not too long to be looked at: what the error is stands in front, or at the end."""
+    """A line cut to the length that is searched: errors are named at its beginning or its end."""
     return line if len(line) <= LONGEST else f"{line[:_FRONT]} … {line[-_BACK:]}"
 
 

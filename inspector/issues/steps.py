@@ -51,12 +51,12 @@ class Situation:
     tools: bool | None = None
     """Whether the request offers tools; None where the request is not known."""
     needed: str | None = None
-    """The release that the first of several issues asks for; no other is advised that is older."""
+    """The release that the first of several issues needs; no older one is advised."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """What the lab's matrix says of the streams that show an issue."""
+    """The lab's matrix on the streams that show an issue."""
 
     first_right: str | None
     """The first release from which on all of them are delivered whole; None where the newest still fails."""
@@ -77,7 +77,7 @@ class Measured:
 
 
 def situation_of(reading: Reading) -> Situation:
-    """What a reading tells; without a version the oldest release that its events allow."""
+    """The situation of a reading; without a version the oldest release that its events allow."""
     called = any(choice.expected.calls or choice.delivered().tool_calls for choice in reading.choices)
     settled = called or reading.ended  # a stream that goes on may still call
     return Situation(
@@ -114,34 +114,36 @@ def beside(first: Issue, situation: Situation) -> Situation:
 
 def _steps(issue: Issue, situation: Situation) -> list[Step]:
     """The steps that make sense, best first, with the measured upgrade in place of the catalogue's."""
-    seen = measured(issue.measured_as or issue.id, situation)
+    measurement = measured(issue.measured_as or issue.id, situation)
     sensible = [step for step in issue.steps if _fits(step, situation)]
     if situation.endpoint is Endpoint.COMPLETIONS and situation.endpoint not in issue.endpoints:
         # No release parses completions, so none repairs what is in them.
         sensible = [step for step in sensible if not step.upgrade] or sensible
-    if seen is not None and issue.sides[0] is Side.SERVER and not issue.general:
+    if measurement is not None and issue.sides[0] is Side.SERVER and not issue.general:
         rest = [step for step in sensible if not step.upgrade]
-        sensible = [*_measured_upgrade(issue, seen, situation.engine), *rest]
-        if seen.first_right is None:
-            newest = situation.engine.labelled(seen.newest)
+        sensible = [*_measured_upgrade(issue, measurement, situation.engine), *rest]
+        if measurement.first_right is None:
+            newest = situation.engine.labelled(measurement.newest)
             sensible.append(
                 Step(text=f"No release measured delivers such streams completely, up to {newest}.")
             )
     else:
-        sensible = [_with_basis(step, seen) for step in sensible]
-    left = [step for step in sensible if not (step.upgrade and _reached(step.upgrade, situation.version))]
-    upgraded = any(step.upgrade for step in left)
-    return [_not_below(step, situation) for step in left if upgraded or not step.until]
+        sensible = [_with_basis(step, measurement) for step in sensible]
+    remaining = [
+        step for step in sensible if not (step.upgrade and _reached(step.upgrade, situation.version))
+    ]
+    upgraded = any(step.upgrade for step in remaining)
+    return [_not_below(step, situation) for step in remaining if upgraded or not step.until]
 
 
 def _reached(release: str, version: str | None) -> bool:
     """Whether a version, where it is known, is a release or newer."""
-    number, asked = as_version(version or ""), as_version(release)
-    return number is not None and asked is not None and asked <= number
+    number, required = as_version(version or ""), as_version(release)
+    return number is not None and required is not None and required <= number
 
 
 def _not_below(step: Step, situation: Situation) -> Step:
-    """A step, with the release that another issue needs where it asks for an older one."""
+    """A step; an upgrade to an older release than another issue needs is replaced."""
     needed = situation.needed
     if needed is None or not step.upgrade or _reached(needed, step.upgrade):
         return step
@@ -161,35 +163,38 @@ def measured(issue: str, situation: Situation) -> Measured | None:
     by_class = _table().get(issue, {})
     if situation.endpoint is not None:
         place = situation.endpoint.value
-        found = [
+        cells = [
             by_class.get((engine, place, _class(situation.calls))) or by_class.get((engine, place, _ANY))
         ]
     else:
-        found = [seen for (one, _, kind), seen in by_class.items() if (one, kind) == (engine, _ANY)]
-    known = [seen for seen in found if seen is not None]
-    if not known:
+        cells = [
+            measurement for (name, _, kind), measurement in by_class.items() if (name, kind) == (engine, _ANY)
+        ]
+    measurements = [cell for cell in cells if cell is not None]
+    if not measurements:
         return None
-    rights = [as_version(seen.first_right or "") for seen in known]
+    rights = [as_version(measurement.first_right or "") for measurement in measurements]
     if None in rights:
-        return next(seen for seen in known if seen.first_right is None)
-    return max(known, key=lambda seen: as_version(seen.first_right or "") or ())
+        return next(measurement for measurement in measurements if measurement.first_right is None)
+    return max(measurements, key=lambda measurement: as_version(measurement.first_right or "") or ())
 
 
-def _measured_upgrade(issue: Issue, seen: Measured, engine: Engine) -> list[Step]:
+def _measured_upgrade(issue: Issue, measurement: Measured, engine: Engine) -> list[Step]:
     """The upgrade that the matrix bears out, if any; it explains a fix that the sources have earlier."""
-    if seen.first_right is None or seen.first_right == seen.oldest:
+    if measurement.first_right is None or measurement.first_right == measurement.oldest:
         return []  # what every release measured delivers needs no upgrade
     fixed = issue.fixed_in.get(engine.program)
     still_wrong = fixed is not None and any(
-        _reached(fixed, release) and not _reached(seen.first_right, release) for release in seen.releases
+        _reached(fixed, release) and not _reached(measurement.first_right, release)
+        for release in measurement.releases
     )
     why = f"{_FIRST_RIGHT} ({fixed} fixes only some of them)" if still_wrong else _FIRST_RIGHT
-    return [_upgrade(seen.first_right, why, engine)]
+    return [_upgrade(measurement.first_right, why, engine)]
 
 
-def _with_basis(step: Step, seen: Measured | None) -> Step:
+def _with_basis(step: Step, measurement: Measured | None) -> Step:
     """A step, with what an upgrade rests on where the matrix does not bear it out."""
-    first = seen.first_right if seen is not None else None
+    first = measurement.first_right if measurement is not None else None
     if step.measured or not step.upgrade or (first is not None and _reached(first, step.upgrade)):
         return step
     return structs.replace(step, text=f"{step.text.rstrip('.')}{_UNMEASURED}.")
@@ -207,12 +212,12 @@ def _fits(step: Step, situation: Situation) -> bool:
     """Whether a step makes sense in a situation."""
     if step.ended and situation.ended not in step.ended:
         return False
-    for asked, value in (
+    for required, value in (
         (step.token_ids, situation.token_ids),
         (step.ids_asked, situation.ids_asked),
         (step.captured, situation.captured),
     ):
-        if asked is not None and asked is not value:
+        if required is not None and required is not value:
             return False
     if None not in (step.tools, situation.tools) and step.tools is not situation.tools:
         return False
@@ -230,13 +235,13 @@ def _table() -> Mapping[str, Mapping[tuple[str, str, str], Measured]]:
     return {
         issue: {
             (engine, endpoint, kind): Measured(
-                first_right=seen["first_right"],
+                first_right=cell["first_right"],
                 releases=tuple(value["releases"][engine]),
-                streams=seen["streams"],
+                streams=cell["streams"],
             )
             for endpoint, by_engine in by_endpoint.items()
             for engine, classes in by_engine.items()
-            for kind, seen in classes.items()
+            for kind, cell in classes.items()
         }
         for issue, by_endpoint in value["issues"].items()
     }

@@ -13,15 +13,15 @@ from typing import Final
 from inspector.capture.capture import Endpoint
 from inspector.issues.anchors import Anchor, releases
 from inspector.issues.catalogue import catalogue
-from inspector.issues.clean import apart, uncoloured
 from inspector.issues.closest import closest
+from inspector.issues.diagnosis import Diagnosis, Failure, paste_next, sentence
 from inspector.issues.issue import Issue, Rate, Side, Texts
 from inspector.issues.message import Message
 from inspector.issues.ranking import Answer, Because, Reason, ranked, sides, version_reason
-from inspector.issues.result import Diagnosis, Failure, paste_next, sentence
 from inspector.issues.routes import Route, find_server, find_startup, names_ours
-from inspector.issues.scan import Scan, VersionSeen
+from inspector.issues.scan import ReportedVersion, Scan
 from inspector.issues.steps import Situation
+from inspector.issues.text_cleanup import apart, uncoloured
 from inspector.protocol.engines import DEFAULT, ENGINES, PACKAGES
 from inspector.protocol.harmony.parser_errors import parser_error
 from inspector.protocol.wire.endpoints import ASKED
@@ -47,31 +47,31 @@ _LIBRARY: Final = re.compile(
 
 def diagnose_text(text: str | Iterable[str], issues: Sequence[Issue] | None = None) -> Diagnosis:
     """Diagnose a text, or the lines of one of any size; takes anything and raises nothing of its own."""
-    known = catalogue() if issues is None else issues
-    scan = Scan(known)
+    entries = catalogue() if issues is None else issues
+    scan = Scan(entries)
     scan.receive(text.splitlines(keepends=True) if isinstance(text, str) else text)
     scan.finish()
-    return _Diagnosing(scan, known).diagnosis()
+    return _Diagnosing(scan, entries).diagnosis()
 
 
 class _Diagnosing:
-    """What the answers need to know of one scan."""
+    """Derives the answers from one scan."""
 
-    def __init__(self, scan: Scan, known: Sequence[Issue]) -> None:
+    def __init__(self, scan: Scan, entries: Sequence[Issue]) -> None:
         self.scan = scan
-        self.issues = known
-        self.known = {issue.id: issue for issue in known}
+        self.issues = entries
+        self.by_id = {issue.id: issue for issue in entries}
         self.is_log = bool(scan.requests) or scan.stamped > 1
-        self.asked = sum(scan.requests.get(path, 0) for path in _HARMONY)
+        self.request_count = sum(scan.requests.get(path, 0) for path in _HARMONY)
         self.versions = _versions(scan)
         around = [line for message in scan.messages.values() for lines in message.around for line in lines]
         self.words = [*scan.head, *around]
         self.lower = "\n".join(self.words).lower()
         self.whole = apart("\n".join((*around, *scan.head))[:_WHOLE])
-        self.hints = {issue.id: self._hints(issue) for issue in known if issue.hints}
+        self.hints = {issue.id: self._hints(issue) for issue in entries if issue.hints}
 
     def diagnosis(self) -> Diagnosis:
-        """Everything."""
+        """Rank the answers and build the Diagnosis."""
         failures = [self._failure(message) for message in self.scan.messages.values()]
         order = {id(failure): place for place, failure in enumerate(failures)}
         failures.sort(key=lambda failure: self._place(failure, order[id(failure)]))
@@ -79,8 +79,8 @@ class _Diagnosing:
         route = self._route(failures, answers)
         if route is not None:
             answers = ()
-        told = {seen.version for seen in self.versions}
-        version = told.pop() if len(told) == 1 else None
+        versions = {reported.version for reported in self.versions}
+        version = versions.pop() if len(versions) == 1 else None
         served = _endpoint(place for message in self.scan.messages.values() for place in message.anchors)
         return Diagnosis(
             sentence=route.sentence if route is not None else sentence(answers, failures),
@@ -116,7 +116,7 @@ class _Diagnosing:
         """Where the text belongs, if not to its first answer.
 
         A message that means the same whatever the server beats everything; a program that the text names
-        beats what else may be said of vLLM; an engine that died beats a request that was refused.
+        beats what else may be said of vLLM; an engine that died beats a rejected request.
         """
         if self.is_log and not failures:
             return None
@@ -126,11 +126,11 @@ class _Diagnosing:
         server = find_server(self.whole)
         if server is not None and (failures or _SUBJECT.search(self.whole)):
             return server
-        refused = issue is not None and issue.sides == (Side.CLIENT,)
-        if issue is not None and not issue.general and not refused:
+        by_client = issue is not None and issue.sides == (Side.CLIENT,)
+        if issue is not None and not issue.general and not by_client:
             return None
         unknown = [failure.message for failure in failures if not (failure.answers or failure.without_error)]
-        return find_startup(self.whole, unknown, failing=bool(failures) and not refused)
+        return find_startup(self.whole, unknown, failing=bool(failures) and not by_client)
 
     def _closest(self, failures: Sequence[Failure]) -> tuple[Issue, ...]:
         """Entries in words like these; none for a log in which nothing fails."""
@@ -154,11 +154,11 @@ class _Diagnosing:
         return self._may(issue)
 
     def _failure(self, message: Message) -> Failure:
-        share = message.count / self.asked if self.asked >= _ENOUGH else None
+        share = message.count / self.request_count if self.request_count >= _ENOUGH else None
         matched = [
-            (self.known[name], own)
+            (self.by_id[name], own)
             for name, own in message.matched.items()
-            if self._counts(self.known[name], message, own)
+            if self._counts(self.by_id[name], message, own)
         ]
         contested = sum(not issue.general for issue, _ in matched) > 1
         answers = ranked(
@@ -180,16 +180,16 @@ class _Diagnosing:
         self, issue: Issue, message: Message, own: bool, share: float | None, *, contested: bool
     ) -> Answer:
         because = Because.MESSAGE if own else Because.PART_OF_MESSAGE
-        said = Reason(because, f"the text says “{message.text}”")
+        by_text = Reason(because, f"the text says “{message.text}”")
         if message.cut:
-            said = Reason(
+            by_text = Reason(
                 Because.BEGINNING, f"the text is cut off at “{message.text}”, the beginning of its message"
             )
-        reasons = [said, *self.hints.get(issue.id, ())]
+        reasons = [by_text, *self.hints.get(issue.id, ())]
         versions = [version for version in message.by_version if version] or [
-            seen.version for seen in self.versions[:1]
+            reported.version for reported in self.versions[:1]
         ]
-        source = next((seen.source for seen in self.versions if seen.version in versions), "")
+        source = next((reported.source for reported in self.versions if reported.version in versions), "")
         if len(versions) == 1 and (reason := version_reason(issue, versions[0], source)) is not None:
             reasons.append(reason)
         if issue.endpoints and (endpoint := _endpoint(message.anchors)) and endpoint not in issue.endpoints:
@@ -201,7 +201,8 @@ class _Diagnosing:
         return Answer(issue=issue, reasons=tuple(reasons), contested=contested)
 
     def _rate(self, rate: Rate, share: float, count: int) -> list[Reason]:
-        words = f"{count:,} of {self.asked:,} requests to chat and Responses ({share:.1%}) failed this way"
+        of_all = f"{count:,} of {self.request_count:,} requests to chat and Responses ({share:.1%})"
+        words = f"{of_all} failed this way"
         if (rate is Rate.MOST and share >= _MOST) or (rate is Rate.FEW and share <= _FEW):
             return [Reason(Because.RATE, words)]
         if (rate is Rate.MOST and share <= _FEW) or (rate is Rate.FEW and share >= _MOST):
@@ -213,15 +214,19 @@ class _Diagnosing:
         for hint in issue.hints:
             if hint.literal not in self.lower:
                 continue
-            found = next((match for line in self.words if (match := hint.expression.search(line))), None)
-            if found is not None:
-                reasons.append(Reason(Because.HINT, f"the text contains “{found[0][:80]}”"))
+            quoted = next((match for line in self.words if (match := hint.expression.search(line))), None)
+            if quoted is not None:
+                reasons.append(Reason(Because.HINT, f"the text contains “{quoted[0][:80]}”"))
         return reasons
 
     def _merged(self, failures: Sequence[Failure]) -> tuple[Answer, ...]:
         """The best answer of each failure in their order, then the others by weight."""
-        first = {one.answers[0].issue.id: one.answers[0] for one in reversed(failures) if one.answers}
-        leading = [one.answers[0].issue.id for one in failures if one.answers]
+        first = {
+            failure.answers[0].issue.id: failure.answers[0]
+            for failure in reversed(failures)
+            if failure.answers
+        }
+        leading = [failure.answers[0].issue.id for failure in failures if failure.answers]
         rest: dict[str, Answer] = {}
         for failure in failures:
             for answer in failure.answers[1:]:
@@ -247,18 +252,18 @@ class _Diagnosing:
                 )
         if self.scan.other_messages:
             yield f"{self.scan.other_messages:,} more failures have different texts and are not listed."
-        if self.is_log and failures and not self.asked:
+        if self.is_log and failures and not self.request_count:
             yield "The log has no lines of requests (the access log is off), so shares are not known."
-        versions = {seen.version for seen in self.versions}
+        versions = {reported.version for reported in self.versions}
         if len(versions) > 1:
             yield f"The evidence names several versions of {DEFAULT.label}: {', '.join(sorted(versions))}."
 
 
-def _versions(scan: Scan) -> list[VersionSeen]:
-    """Versions by strength of evidence: what the server says of itself, then its lines, then the text."""
-    told = [seen for seen in scan.versions if seen.source != "the text"]
-    if told:
-        return told
+def _versions(scan: Scan) -> list[ReportedVersion]:
+    """Versions by strength of evidence: what the server reports itself, then its lines, then the text."""
+    by_server = [reported for reported in scan.versions if reported.source != "the text"]
+    if by_server:
+        return by_server
     places = {place for message in scan.messages.values() for place in message.anchors}
     by_lines = releases().of(sorted(places))
     if by_lines:
@@ -272,16 +277,16 @@ def _versions(scan: Scan) -> list[VersionSeen]:
                 }
             )[:3]
         )
-        return [VersionSeen(version, f"file and line: {lines}", line) for version in reversed(by_lines)]
+        return [ReportedVersion(version, f"file and line: {lines}", line) for version in reversed(by_lines)]
     return scan.versions
 
 
 def _endpoint(places: Iterable[Anchor]) -> Endpoint | None:
-    found = {
+    endpoints = {
         endpoint
         for place in places
         for engine in ENGINES
         for part, endpoint in engine.source_files.items()
         if part in place.file
     }
-    return found.pop() if len(found) == 1 else None
+    return endpoints.pop() if len(endpoints) == 1 else None

@@ -1,7 +1,7 @@
 """Versions and ranges of versions, as the catalogue writes them (`>=0.10.0,<0.14.0 or ==0.16.0`).
 
 Knows release numbers, release candidates and development builds of the programs in question; it is
-no implementation of PEP 440 and refuses what it does not know.
+not an implementation of PEP 440 and rejects what it does not know.
 """
 
 import re
@@ -28,11 +28,11 @@ def as_version(text: str) -> tuple[int, ...] | None:
 
     Four parts of the number, then the kind of build and its count; a local part (`+cpu`) is ignored.
     """
-    found = VERSION.fullmatch(text.strip())
-    if found is None:
+    match = VERSION.fullmatch(text.strip())
+    if match is None:
         return None
-    parts = [int(part) for part in found[1].split(".")]
-    return (*parts, *[0] * (4 - len(parts)), _ORDER[found[2]], int(found[3] or 0))
+    parts = [int(part) for part in match[1].split(".")]
+    return (*parts, *[0] * (4 - len(parts)), _ORDER[match[2]], int(match[3] or 0))
 
 
 class Range:
@@ -58,8 +58,8 @@ class Range:
 
 
 def _clause(text: str) -> tuple[str, tuple[int, ...]]:
-    found = _CLAUSE.fullmatch(text)
-    number = as_version(found[2]) if found else None
-    if found is None or number is None:
+    match = _CLAUSE.fullmatch(text)
+    number = as_version(match[2]) if match else None
+    if match is None or number is None:
         raise ValueError(f"{text!r} is not an operator (>= <= == > <) and a version")
-    return found[1], number
+    return match[1], number

@@ -283,7 +283,7 @@ except StoreError as error:
 
 def test_a_disk_that_fills_up_keeps_the_whole_lines_written_before(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    told = subprocess.run(
+    printed = subprocess.run(
         [sys.executable, "-c", FILLS_UP, str(path)],
         capture_output=True,
         text=True,
@@ -291,9 +291,10 @@ def test_a_disk_that_fills_up_keeps_the_whole_lines_written_before(tmp_path: Pat
         cwd=FIXTURES.parent,
     )
     assert (
-        told.stdout == f"{path}: cannot be written (File too large); choose another path or free disk space\n"
+        printed.stdout
+        == f"{path}: cannot be written (File too large); choose another path or free disk space\n"
     )
-    assert told.stderr == ""
+    assert printed.stderr == ""
     (capture,) = load(path)
     assert len(capture.events) > 100
     assert [event.data for event in capture.events] == [f"event {at}" for at in range(len(capture.events))]

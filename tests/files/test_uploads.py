@@ -30,12 +30,12 @@ def test_what_was_kept_is_found_again_in_its_order_and_private(tmp_path: Path) -
     session = shelf.session()
     keep(shelf, session, [Upload(name="a/../\udc80.jsonl", digest="1", capture=chat(LEAK), vouched=True)])
     keep(shelf, session, [upload("b"), upload("b")])
-    found = Shelf(tmp_path / "uploads").kept(session)
-    assert [(one.name, one.digest, one.vouched) for one in found] == [
+    uploads = Shelf(tmp_path / "uploads").kept(session)
+    assert [(upload.name, upload.digest, upload.vouched) for upload in uploads] == [
         ("a/../\udc80.jsonl", "1", True),
         ("b", "b", False),
     ]
-    assert list(render(found[0].capture)) == list(render(chat(LEAK)))
+    assert list(render(uploads[0].capture)) == list(render(chat(LEAK)))
     folder = tmp_path / "uploads" / session
     assert folder.stat().st_mode & 0o777 == 0o700
     assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
@@ -71,7 +71,7 @@ def test_a_session_keeps_its_newest_captures(tmp_path: Path, monkeypatch: pytest
     for number in range(5):
         keep(shelf, session, [upload(str(number))])
     keep(shelf, session, [upload("large", 200_000)])
-    assert [one.name for one in shelf.kept(session)] == ["2", "3", "4"]
+    assert [upload.name for upload in shelf.kept(session)] == ["2", "3", "4"]
 
 
 def test_a_disk_that_refuses_and_damaged_files_are_no_errors(tmp_path: Path) -> None:
@@ -85,36 +85,36 @@ def test_a_disk_that_refuses_and_damaged_files_are_no_errors(tmp_path: Path) -> 
     keep(shelf, session, [upload("a")])
     for name, content in (("1", b""), ("2", b"{}\n"), ("3", b'{"name": 1, "digest": 2, "vouched": 0}\nx')):
         (tmp_path / session / f"{name}.jsonl").write_bytes(content)
-    assert [one.name for one in shelf.kept(session)] == ["a"]
+    assert [upload.name for upload in shelf.kept(session)] == ["a"]
 
 
 def test_what_is_held_is_found_before_it_is_written_and_once_after(tmp_path: Path) -> None:
     """The page's address names a session before its uploads are on disk, and a reload may come then."""
     shelf = Shelf(tmp_path / "uploads")
-    session, other = shelf.session(), shelf.session()
+    session, second = shelf.session(), shelf.session()
     keep(shelf, session, [upload("a"), upload("b")])
     shelf.hold(session, [upload("c"), upload("a")])
-    assert [one.name for one in shelf.kept(session)] == ["b", "c", "a"]
-    assert shelf.kept(other) == []
-    assert [one.name for one in Shelf(tmp_path / "uploads").kept(session)] == ["a", "b"]
+    assert [upload.name for upload in shelf.kept(session)] == ["b", "c", "a"]
+    assert shelf.kept(second) == []
+    assert [upload.name for upload in Shelf(tmp_path / "uploads").kept(session)] == ["a", "b"]
     shelf.keep()
-    assert sorted(one.name for one in Shelf(tmp_path / "uploads").kept(session)) == ["a", "b", "c"]
-    assert sorted(one.name for one in shelf.kept(session)) == ["a", "b", "c"]
+    assert sorted(upload.name for upload in Shelf(tmp_path / "uploads").kept(session)) == ["a", "b", "c"]
+    assert sorted(upload.name for upload in shelf.kept(session)) == ["a", "b", "c"]
 
 
 def test_what_is_written_at_the_moment_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shelf = Shelf(tmp_path / "uploads")
     session = shelf.session()
-    seen = list[list[str]]()
+    names = list[list[str]]()
     write = uploads._write
 
     def watched(path: Path, content: Iterable[bytes]) -> None:
-        seen.append([one.name for one in shelf.kept(session)])
+        names.append([upload.name for upload in shelf.kept(session)])
         write(path, content)
 
     monkeypatch.setattr(uploads, "_write", watched)
     keep(shelf, session, [upload("a"), upload("b")])
-    assert seen == [["a", "b"], ["a", "b"]]
+    assert names == [["a", "b"], ["a", "b"]]
 
 
 def test_what_comes_while_the_last_is_written_is_written_too(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_what_comes_while_the_last_is_written_is_written_too(tmp_path: Path) -> 
 
     shelf._writing = Late()  # type: ignore[assignment]
     keep(shelf, session, [upload("a")])
-    assert sorted(one.name for one in Shelf(tmp_path / "uploads").kept(session)) == ["a", "late"]
+    assert sorted(upload.name for upload in Shelf(tmp_path / "uploads").kept(session)) == ["a", "late"]
 
 
 def test_what_cannot_be_written_is_no_error_of_any_page(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_what_cannot_be_written_is_no_error_of_any_page(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path / "uploads")
     session = shelf.session()
     keep(shelf, session, [Upload(name="deep", digest="1", capture=capture), upload("b")])
-    assert [one.name for one in shelf.kept(session)] == ["b"]
+    assert [upload.name for upload in shelf.kept(session)] == ["b"]
     odd = replace(capture, header=replace(capture.header, request={"messages": {1}}))
     with pytest.raises(TypeError):  # our own mistake is shown once, not by every page from then on
         keep(shelf, session, [Upload(name="odd", digest="1", capture=odd)])

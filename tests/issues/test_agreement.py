@@ -30,9 +30,9 @@ def fixture(name: str) -> Capture:
 
 def from_matrix(version: str, step: str, script: str, endpoint: str) -> Capture:
     run = next(
-        one
-        for one in load_runs(FIXTURES / "matrix" / "stand-in")
-        if (one.version, one.step) == (version, step)
+        run
+        for run in load_runs(FIXTURES / "matrix" / "stand-in")
+        if (run.version, run.step) == (version, step)
     )
     named = {(str(where), name): capture for where, name, capture in captures_of(run)}
     return named[endpoint, script]
@@ -55,38 +55,40 @@ def without(*keys: str) -> Callable[[dict[str, Any]], None]:
         if isinstance(value, dict):
             for key in keys:
                 value.pop(key, None)
-        for one in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
-            walk(one)
+        for member in (
+            value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+        ):
+            walk(member)
 
     return walk
 
 
 def releases(steps: tuple[str, ...]) -> list[tuple[int, ...]]:
-    asked = [found[1] for step in steps if (found := UPGRADE.match(step))]
-    return [number for text in asked if (number := as_version(text)) is not None]
+    upgrades = [match[1] for step in steps if (match := UPGRADE.match(step))]
+    return [number for text in upgrades if (number := as_version(text)) is not None]
 
 
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
 def test_no_issue_asks_for_an_older_release_than_the_first(path: Path) -> None:
-    one = inspect(load(path)[0], name=path.name)
-    diagnosis = diagnose_capture(one.findings, one.reading)
+    inspection = inspect(load(path)[0], name=path.name)
+    diagnosis = diagnose_capture(inspection.findings, inspection.reading)
     if not diagnosis.answers:
         return
     needed = releases(diagnosis.steps_for(diagnosis.answers[0].issue)[:1])
-    told = [diagnosis.steps_for(answer.issue) for answer in diagnosis.answers]
-    told.append(facts(one).steps)
-    told += [
-        (issue_row(issue, one.situation)["fix"],)
-        for finding in one.findings
+    step_lists = [diagnosis.steps_for(answer.issue) for answer in diagnosis.answers]
+    step_lists.append(facts(inspection).steps)
+    step_lists += [
+        (issue_row(issue, inspection.situation)["fix"],)
+        for finding in inspection.findings
         for issue in finding.known_issues
     ]
-    told += [(cause.first_step,) for cause in one.causes if cause is not None]
-    assert all(number >= needed[0] for steps in told for number in releases(steps) if needed)
+    step_lists += [(cause.first_step,) for cause in inspection.causes if cause is not None]
+    assert all(number >= needed[0] for steps in step_lists for number in releases(steps) if needed)
 
 
 def test_a_lesser_issue_is_advised_the_release_that_the_first_needs() -> None:
-    one = inspect(fixture("chat-tool-call-leak-vllm-0.14.1"))
-    diagnosis = diagnose_capture(one.findings, one.reading)
+    inspection = inspect(fixture("chat-tool-call-leak-vllm-0.14.1"))
+    diagnosis = diagnose_capture(inspection.findings, inspection.reading)
     assert [diagnosis.steps_for(answer.issue)[0] for answer in diagnosis.answers] == [
         "Upgrade to vLLM 0.24.0 or newer, the first release measured that delivers such streams completely "
         "(0.15.0 fixes only some of them)."
@@ -100,20 +102,20 @@ def test_a_lesser_issue_is_advised_the_release_that_the_first_needs() -> None:
 
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
 def test_diagnose_and_audit_are_equally_sure_of_the_first_issue(path: Path) -> None:
-    one = inspect(load(path)[0], name=path.name)
-    diagnosis = diagnose_capture(one.findings, one.reading)
+    inspection = inspect(load(path)[0], name=path.name)
+    diagnosis = diagnose_capture(inspection.findings, inspection.reading)
     if not diagnosis.answers:
-        assert one.verdict.known == ""
+        assert inspection.verdict.known == ""
         return
     first = diagnosis.answers[0]
-    named = {(cause.id, cause.confidence) for cause in one.causes if cause is not None}
+    named = {(cause.id, cause.confidence) for cause in inspection.causes if cause is not None}
     assert (first.issue.id, first.match) in named
     assert diagnosis.sentence.startswith("At fault") == (first.match is not Confidence.LOW)
 
 
 def test_two_causes_of_the_same_tokens_are_not_both_certain() -> None:
-    one = inspect(fixture("completions-unexpected-token-200002-vllm-0.13.0"))
-    answers = diagnose_capture(one.findings, one.reading).answers
+    inspection = inspect(fixture("completions-unexpected-token-200002-vllm-0.13.0"))
+    answers = diagnose_capture(inspection.findings, inspection.reading).answers
     assert [(answer.issue.id, str(answer.match)) for answer in answers] == [
         ("return-after-end", "medium"),
         ("llamafactory-end-return", "low"),
@@ -121,51 +123,55 @@ def test_two_causes_of_the_same_tokens_are_not_both_certain() -> None:
 
 
 def test_on_an_endpoint_that_no_server_parses_its_parser_is_not_at_fault() -> None:
-    one = inspect(fixture("completions-unexpected-token-200002-vllm-0.13.0"))
-    assert diagnose_capture(one.findings, one.reading).sentence.startswith("At fault: the model output. ")
+    inspection = inspect(fixture("completions-unexpected-token-200002-vllm-0.13.0"))
+    assert diagnose_capture(inspection.findings, inspection.reading).sentence.startswith(
+        "At fault: the model output. "
+    )
 
 
 def test_arguments_of_unknown_origin_blame_nobody_for_certain() -> None:
     lost = rewritten(fixture("chat-tool-call-dropped-vllm-0.13.0"), without("token_ids"))
-    known = inspect(lost).verdict.known
-    assert known.startswith("Looks like: Tool arguments are empty or lack their beginning")
+    cause = inspect(lost).verdict.known
+    assert cause.startswith("Looks like: Tool arguments are empty or lack their beginning")
     broken = rewritten(from_matrix("0.22.1", "1", "call_broken_json", "chat"), without("token_ids"))
-    one = inspect(broken)
-    assert one.verdict.known.startswith("Looks like: The model wrote tool arguments that are not valid JSON.")
-    sentence = diagnose_capture(one.findings, one.reading).sentence
+    inspection = inspect(broken)
+    assert inspection.verdict.known.startswith(
+        "Looks like: The model wrote tool arguments that are not valid JSON."
+    )
+    sentence = diagnose_capture(inspection.findings, inspection.reading).sentence
     assert sentence.startswith("Possibly at fault: the model output.")
 
 
 def test_an_end_without_a_reason_is_not_the_token_limit() -> None:
     capture = fixture("chat-unexpected-token-200002-vllm-0.13.0")
     events = [event for event in capture.events if '"error"' not in event.data]
-    one = inspect(replace(capture, events=events))
-    assert [str(finding.code) for finding in one.findings] == ["open_at_end"]
-    assert one.verdict.known == ""
+    inspection = inspect(replace(capture, events=events))
+    assert [str(finding.code) for finding in inspection.findings] == ["open_at_end"]
+    assert inspection.verdict.known == ""
 
 
 def test_a_header_in_which_the_model_stopped_is_not_the_token_limit() -> None:
-    one = inspect(from_matrix("0.31.0", "ragged", "refusal_alone", "chat"))
-    assert all("truncated-by-max-tokens" not in finding.known_issues for finding in one.findings)
+    inspection = inspect(from_matrix("0.31.0", "ragged", "refusal_alone", "chat"))
+    assert all("truncated-by-max-tokens" not in finding.known_issues for finding in inspection.findings)
 
 
 def test_a_broken_connection_is_no_parser_error_where_those_are_sent() -> None:
     capture = from_matrix("0.33.0", "1", "cut_in_header", "completions")
-    one = inspect(replace(capture, events=capture.events[:8], end=None))
-    assert [str(finding.kind) for finding in one.findings] == ["disconnected"]
-    assert one.verdict.known == ""
+    inspection = inspect(replace(capture, events=capture.events[:8], end=None))
+    assert [str(finding.kind) for finding in inspection.findings] == ["disconnected"]
+    assert inspection.verdict.known == ""
 
 
 def test_tokens_that_are_in_the_stream_were_not_lost() -> None:
-    one = inspect(fixture("chat-unknown-role-vllm-0.13.0"))
-    assert all("unknown-role-assistantary" not in finding.known_issues for finding in one.findings)
+    inspection = inspect(fixture("chat-unknown-role-vllm-0.13.0"))
+    assert all("unknown-role-assistantary" not in finding.known_issues for finding in inspection.findings)
 
 
 def test_a_final_object_without_a_count_does_not_show_that_nothing_was_lost() -> None:
-    one = inspect(rewritten(fixture("responses-text-swallowed-vllm-0.32.0"), without("usage")))
-    assert [str(finding.kind) for finding in one.findings] == ["no_answer"]
-    assert "Nothing was lost" not in one.verdict.why
-    assert one.verdict.known.startswith("Looks like: ")
+    inspection = inspect(rewritten(fixture("responses-text-swallowed-vllm-0.32.0"), without("usage")))
+    assert [str(finding.kind) for finding in inspection.findings] == ["no_answer"]
+    assert "Nothing was lost" not in inspection.verdict.why
+    assert inspection.verdict.known.startswith("Looks like: ")
 
 
 def _without_version(capture: Capture) -> Capture:
@@ -173,17 +179,17 @@ def _without_version(capture: Capture) -> Capture:
 
 
 def test_tokens_that_show_the_servers_loss_leave_only_the_cause_open() -> None:
-    one = inspect(_without_version(fixture("chat-tool-call-leak-vllm-0.14.1")))
-    assert "so the loss is the server's" in one.verdict.why
-    assert one.verdict.known.startswith("Looks like: ")
-    assert diagnose_capture(one.findings, one.reading).sentence.startswith(
+    inspection = inspect(_without_version(fixture("chat-tool-call-leak-vllm-0.14.1")))
+    assert "so the loss is the server's" in inspection.verdict.why
+    assert inspection.verdict.known.startswith("Looks like: ")
+    assert diagnose_capture(inspection.findings, inspection.reading).sentence.startswith(
         "At fault: the server parser. Looks like: Text of an engine step"
     )
 
 
 def test_an_unknown_verdict_is_not_called_free_of_failures() -> None:
-    one = inspect(rewritten(fixture("chat-whole-vllm-0.14.1"), without("token_ids")))
-    diagnosis = diagnose_capture(one.findings, one.reading)
+    inspection = inspect(rewritten(fixture("chat-whole-vllm-0.14.1"), without("token_ids")))
+    diagnosis = diagnose_capture(inspection.findings, inspection.reading)
     assert diagnosis.sentence == "This capture has no token evidence, so lost text cannot be detected."
     assert diagnosis.next_step == (
         "The request already has `return_token_ids: true`: send it to the server itself, not through a proxy "
@@ -199,8 +205,8 @@ def test_a_capture_of_an_error_is_diagnosed_as_a_capture(
     file = tmp_path / "error.jsonl"
     save(capture, file)
     assert main(["diagnose", "--all", str(file)]) == 1
-    told = capsys.readouterr().out
+    printed = capsys.readouterr().out
     named = inspect(capture).findings[0].known_issues[0]
-    assert f"1. {named}: " in told
-    assert "harmony_capture" not in told
-    assert "the request has ignore_eos set" in told
+    assert f"1. {named}: " in printed
+    assert "harmony_capture" not in printed
+    assert "the request has ignore_eos set" in printed

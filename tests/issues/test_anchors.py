@@ -37,12 +37,14 @@ def test_a_file_name_that_is_only_the_end_of_another_does_not_count() -> None:
 
 
 def test_the_table_knows_the_releases_that_people_run() -> None:
-    known = sorted(releases().lines, key=lambda version: as_version(version) or ())
-    assert (known[0], known[-1]) == ("0.10.1", "0.32.0")
-    assert len(known) >= 25
+    versions = sorted(releases().lines, key=lambda version: as_version(version) or ())
+    assert (versions[0], versions[-1]) == ("0.10.1", "0.32.0")
+    assert len(versions) >= 25
 
 
-@pytest.mark.parametrize("issue", [one for one in catalogue() if one.server_text], ids=lambda one: one.id)
+@pytest.mark.parametrize(
+    "issue", [issue for issue in catalogue() if issue.server_text], ids=lambda issue: issue.id
+)
 def test_the_affected_versions_are_those_whose_source_has_the_text(issue: Issue) -> None:
     table = releases()
     having = {version for text in issue.server_text for version in table.texts[text]}

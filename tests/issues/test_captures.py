@@ -45,7 +45,7 @@ Of two, the one of what the verdict says first: there the lost reasoning, before
 
 
 def builtin_reading(name: str) -> Reading:
-    path = next(one.path for one in builtin() if one.name == name)
+    path = next(example.path for example in builtin() if example.name == name)
     (capture,) = load(path)
     return read(capture)
 
@@ -57,12 +57,12 @@ def test_a_real_capture_leads_to_its_issue_first(name: str, issue: str) -> None:
     assert answers[0].issue.id == issue
 
 
-@pytest.mark.parametrize("one", builtin(), ids=lambda one: one.name)
-def test_no_answer_for_a_real_capture_is_for_another_release_or_endpoint(one: Any) -> None:
-    reading = builtin_reading(one.name)
+@pytest.mark.parametrize("example", builtin(), ids=lambda example: example.name)
+def test_no_answer_for_a_real_capture_is_for_another_release_or_endpoint(example: Any) -> None:
+    reading = builtin_reading(example.name)
     for answers in answers_of_findings(audit(reading), reading):
         for answer in answers:
-            assert not answer.issue.endpoints or one.endpoint in answer.issue.endpoints
+            assert not answer.issue.endpoints or example.endpoint in answer.issue.endpoints
             kinds = {reason.because for reason in answer.reasons}
             assert Because.OUTSIDE not in kinds or Because.TOKENS in kinds
 
@@ -95,7 +95,7 @@ def error_capture(message: str, request: Mapping[str, Any]) -> Capture:
         "[DONE]",
     ]
     header = Header(endpoint=Endpoint.CHAT, request=request, server_version="0.18.0", status=200)
-    return Capture(header=header, events=[Event(one) for one in data])
+    return Capture(header=header, events=[Event(text) for text in data])
 
 
 def first_issue(capture: Capture) -> str:
@@ -165,7 +165,7 @@ def test_lost_tokens_are_not_named_where_the_ids_hold_what_was_rejected() -> Non
     tail = "<|channel|>final<|message|>Hi<|return|>"
     data = [chat_chunk([*encode(head), 815, *encode(tail)], {"reasoning": "Hm."}, finish="stop"), "[DONE]"]
     whole = chat([(head, {})], version="0.23.0")
-    sent = replace(whole, events=[Event(one, 0.1) for one in data])
+    sent = replace(whole, events=[Event(text, 0.1) for text in data])
     findings, reading = _audited(sent)
     assert (findings[0].kind, findings[0].sent) == (Kind.BAD_HEADER, True)
     matches = _matches(findings, reading)[0]
@@ -185,10 +185,10 @@ ACCUSING = {issue.id for issue in catalogue() if issue.accuses}
     ],
 )
 def test_one_malformed_message_accuses_no_hardware_flag_or_reused_parser(stream: str) -> None:
-    one = inspect(completion([(stream, stream)]))
-    assert one.findings
-    assert one.cause is None or one.cause.id not in ACCUSING
-    assert ACCUSING.isdisjoint(names[0] for finding in one.findings if (names := finding.known_issues))
+    inspection = inspect(completion([(stream, stream)]))
+    assert inspection.findings
+    assert inspection.cause is None or inspection.cause.id not in ACCUSING
+    assert ACCUSING.isdisjoint(names[0] for finding in inspection.findings if (names := finding.known_issues))
 
 
 def test_a_call_lost_behind_a_malformed_header_does_not_accuse_the_flags() -> None:
@@ -208,7 +208,7 @@ def test_the_same_garbage_in_several_choices_may_be_the_accelerators() -> None:
             chat_chunk(encode("zzz qqq"), {"content": ""}, finish="stop", index=index)
             for index in range(choices)
         ]
-        events = [Event(one, 0.1) for one in (*data, "[DONE]")]
+        events = [Event(text, 0.1) for text in (*data, "[DONE]")]
         inspection = inspect(replace(chat([], version="0.32.0"), events=events))
         answers = diagnose_capture(inspection.findings, inspection.reading).answers
         (kernel,) = (answer for answer in answers if answer.issue.id == "wrong-kernel-garbage")

@@ -12,33 +12,33 @@ from inspector.lab.naming import Mode, as_mode
 
 
 def cause(name: str, mode: Mode = Mode.WHOLE) -> Cause:
-    found = inspect(as_mode(load(FIXTURES / f"{name}.jsonl")[0], mode)).cause
-    assert found is not None
-    return found
+    named = inspect(as_mode(load(FIXTURES / f"{name}.jsonl")[0], mode)).cause
+    assert named is not None
+    return named
 
 
 def test_token_ids_outrank_the_words_of_an_error() -> None:
-    found = cause("chat-unexpected-token-12606-vllm-0.13.0")
-    assert found.id == "free-text-between-messages"
-    assert found.sentence.startswith("Known issue: ")
-    assert any("was rejected, and the open message ends in" in one for one in found.evidence) or any(
-        "token" in one for one in found.evidence
+    named = cause("chat-unexpected-token-12606-vllm-0.13.0")
+    assert named.id == "free-text-between-messages"
+    assert named.sentence.startswith("Known issue: ")
+    assert any("was rejected, and the open message ends in" in words for words in named.evidence) or any(
+        "token" in words for words in named.evidence
     )
 
 
 def test_a_loss_without_a_release_is_less_sure_than_with_one() -> None:
     order = [Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH]
-    known = cause("responses-dropped-tokens-vllm-0.13.0")
+    named = cause("responses-dropped-tokens-vllm-0.13.0")
     blind = cause("responses-dropped-tokens-vllm-0.13.0", Mode.DUMP)
-    assert known.id == blind.id == "responses-stream-missing-tokens"
-    assert order.index(blind.confidence) <= order.index(known.confidence)
+    assert named.id == blind.id == "responses-stream-missing-tokens"
+    assert order.index(blind.confidence) <= order.index(named.confidence)
 
 
 def test_what_looks_the_same_is_named_with_an_experiment() -> None:
-    found = cause("chat-unexpected-token-200002-vllm-0.13.0")
-    assert found.id == "return-after-end"
-    assert all(one.experiment for one in found.alternatives)
-    assert "llamafactory-end-return" in {one.id for one in found.alternatives}
+    named = cause("chat-unexpected-token-200002-vllm-0.13.0")
+    assert named.id == "return-after-end"
+    assert all(alternative.experiment for alternative in named.alternatives)
+    assert "llamafactory-end-return" in {alternative.id for alternative in named.alternatives}
 
 
 @pytest.mark.parametrize(
@@ -58,10 +58,10 @@ def test_bounds_of_the_release_decide_only_where_all_between_agree(
 
 def test_a_stream_bounds_the_release_of_its_server() -> None:
     for path in sorted(FIXTURES.glob("*-vllm-*.jsonl")):
-        seen = inspect(load(path)[0])
-        found = release_bounds(seen.reading)
-        version = seen.reading.server_version
-        if version is not None and found.at_least is not None:
-            assert version in Range(f">={found.at_least}"), path.name
-        if version is not None and found.below is not None:
-            assert version in Range(f"<{found.below}"), path.name
+        inspection = inspect(load(path)[0])
+        bounds = release_bounds(inspection.reading)
+        version = inspection.reading.server_version
+        if version is not None and bounds.at_least is not None:
+            assert version in Range(f">={bounds.at_least}"), path.name
+        if version is not None and bounds.below is not None:
+            assert version in Range(f"<{bounds.below}"), path.name

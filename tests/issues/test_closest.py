@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from inspector.issues.catalogue import catalogue, read_catalogue
 from inspector.issues.closest import closest
+from inspector.issues.diagnosis import DiagnosisOutcome
 from inspector.issues.issue import Issue
-from inspector.issues.result import DiagnosisOutcome
-from inspector.issues.rows import diagnosis_row
+from inspector.issues.json_rows import diagnosis_row
 from inspector.issues.text import diagnose_text
 from tests.support.entries import ENTRY, written
 

@@ -44,8 +44,8 @@ def test_a_stream_that_shows_the_issue_matches() -> None:
 
 def test_a_stream_that_looks_alike_does_not_match() -> None:
     assert all(issue.shows_not for issue in WITH_TOKENS)
-    seen = [(issue.id, text) for issue in WITH_TOKENS for text in issue.shows_not if places(issue, text)]
-    assert seen == []
+    matching = [(issue.id, text) for issue in WITH_TOKENS for text in issue.shows_not if places(issue, text)]
+    assert matching == []
 
 
 OTHERWISE = {
@@ -75,7 +75,7 @@ def test_the_labs_malformed_scripts_have_the_forms_of_the_issues_they_name() -> 
 
 
 def test_the_place_is_the_tokens_of_the_sequence() -> None:
-    issue = next(one for one in WITH_TOKENS if one.id == "return-after-end")
+    issue = next(issue for issue in WITH_TOKENS if issue.id == "return-after-end")
     assert places(issue, "<|channel|>analysis<|message|>Think.<|end|><|return|>") == [(5, 7)]
 
 
@@ -96,7 +96,7 @@ def form(**tokens: Any) -> Issue:
 
 
 @pytest.mark.parametrize(
-    ("tokens", "text", "found"),
+    ("tokens", "text", "spans"),
     [
         ({"violations": ["no_header"]}, "Hi<|channel|>final<|message|>Hi", [(0, 4)]),
         ({"violations": ["no_header"], "alone": True}, "Hi", [(0, 1)]),
@@ -112,12 +112,12 @@ def form(**tokens: Any) -> Issue:
         ({"message": {"channel": "^final$", "body": "^H"}}, "<|channel|>final<|message|>Hi", [(0, 4)]),
     ],
 )
-def test_each_part_of_a_token_form(tokens: dict[str, Any], text: str, found: list[tuple[int, int]]) -> None:
-    assert places(form(**tokens), text) == found
+def test_each_part_of_a_token_form(tokens: dict[str, Any], text: str, spans: list[tuple[int, int]]) -> None:
+    assert places(form(**tokens), text) == spans
 
 
 def test_a_request_that_nobody_kept_says_nothing() -> None:
-    issue = next(one for one in catalogue() if one.id == "ignore-eos")
+    issue = next(issue for issue in catalogue() if issue.id == "ignore-eos")
     assert request_holds(issue, {}) is None
     assert request_holds(issue, {"ignore_eos": True}) is True
     assert request_holds(issue, {"ignore_eos": False}) is False
@@ -161,7 +161,9 @@ def test_any_tokens_are_matched_without_an_error(ids: list[int]) -> None:
     reading = reading_of(ids)
     findings = audit(reading)
     for answers in answers_of_findings(findings, reading):
-        assert [answer.weight for answer in answers] == sorted((one.weight for one in answers), reverse=True)
+        assert [answer.weight for answer in answers] == sorted(
+            (answer.weight for answer in answers), reverse=True
+        )
         assert not any(answer.issue.accuses for answer in answers[:1]), (
             "one response accuses nobody's hardware"
         )

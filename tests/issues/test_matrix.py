@@ -31,37 +31,37 @@ Run = tuple[MatrixRun, Sequence[Seen]]
 @pytest.fixture(scope="module", params=all_runs(), ids=lambda run: run.name)
 def inspected(request: pytest.FixtureRequest) -> Run:
     """A run with its captures of one turn; the script stands in for ids that Responses does not send."""
-    one_turn = [one for one in seen(request.param) if len(one.script.turns) == 1]
-    sent = [one for one in one_turn if one.endpoint is not Endpoint.RESPONSES]
+    one_turn = [row for row in seen(request.param) if len(row.script.turns) == 1]
+    sent = [row for row in one_turn if row.endpoint is not Endpoint.RESPONSES]
     return request.param, [*sent, *seen_with_script(request.param)]
 
 
 @pytest.mark.sweep
 def test_every_finding_of_a_real_release_has_an_entry(inspected: Run) -> None:
     unknown = [
-        (one.script.name, str(one.endpoint), explain(finding))
-        for one in inspected[1]
-        for finding in one.findings
-        if not finding.known_issues and (one.endpoint, one.script.name) not in WITHOUT_ENTRY
+        (row.script.name, str(row.endpoint), explain(finding))
+        for row in inspected[1]
+        for finding in row.findings
+        if not finding.known_issues and (row.endpoint, row.script.name) not in WITHOUT_ENTRY
     ]
     assert unknown == []
 
 
 def test_losses_lead_to_entries_whose_affected_versions_hold_the_release(inspected: Run) -> None:
     run, captures = inspected
-    for one in captures:
-        for finding in one.findings:
+    for row in captures:
+        for finding in row.findings:
             for name in finding.known_issues if finding.kind in LOSSES else ():
                 affected = issues()[name].affected.get("vllm")
-                assert affected is None or run.version in affected, (one.script.name, name, explain(finding))
+                assert affected is None or run.version in affected, (row.script.name, name, explain(finding))
 
 
 def test_refused_tokens_lead_to_what_the_script_was_written_to_show(inspected: Run) -> None:
-    for one in inspected[1]:
-        script, stopped = one.script, one.stopped
-        refused = [finding for finding in one.findings if finding.kind in REFUSALS]
+    for row in inspected[1]:
+        script, stopped = row.script, row.stopped
+        refused = [finding for finding in row.findings if finding.kind in REFUSALS]
         # vLLM to 0.12 may send no ids at all; then only the words of its error are known.
         unsent = script.name in UNSENT and stopped is not None and stopped.missing is not Missing.NONE
-        if refused and script.issues and one.ids and not unsent:
+        if refused and script.issues and row.ids and not unsent:
             named = {name for finding in refused for name in finding.known_issues}
             assert named & set(script.issues), (script.name, script.issues, named)

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from inspector.issues.catalogue import catalogue
+from inspector.issues.diagnosis import DiagnosisOutcome
 from inspector.issues.issue import Confidence, Issue
-from inspector.issues.result import DiagnosisOutcome
-from inspector.issues.rows import diagnosis_row
+from inspector.issues.json_rows import diagnosis_row
 from inspector.issues.text import diagnose_text
 from tools.score_diagnose import answer_code, score, table
 
@@ -49,9 +49,9 @@ TEXTS = [
 
 @pytest.mark.parametrize(("issue", "text"), TEXTS)
 def test_an_entrys_texts_lead_to_it(issue: Issue, text: str) -> None:
-    found = diagnose_text(text)
-    assert answer_code(found) in {issue.id, *issue.shares_text_with}
-    assert issue.id in [answer.issue.id for answer in found.answers]
+    diagnosis = diagnose_text(text)
+    assert answer_code(diagnosis) in {issue.id, *issue.shares_text_with}
+    assert issue.id in [answer.issue.id for answer in diagnosis.answers]
 
 
 @pytest.mark.parametrize(
@@ -106,9 +106,9 @@ def test_special_tokens_are_read_as_they_were(text: str) -> None:
 
 
 def test_what_is_cut_off_is_called_so_and_matches_with_little_confidence() -> None:
-    found = diagnose_text(MESSAGE[:-14])
-    assert found.failures[0].cut
-    assert found.answers[0].match is Confidence.LOW
+    diagnosis = diagnose_text(MESSAGE[:-14])
+    assert diagnosis.failures[0].cut
+    assert diagnosis.answers[0].match is Confidence.LOW
 
 
 @pytest.mark.parametrize(
@@ -135,9 +135,9 @@ def test_the_confidence_is_that_of_the_match(text: str, match: Confidence) -> No
     ],
 )
 def test_words_without_a_failure_blame_nobody(text: str) -> None:
-    found = diagnose_text(text)
-    assert found.outcome is DiagnosisOutcome.NOTHING
-    assert found.sentence == "No known issue matches this text."
+    diagnosis = diagnose_text(text)
+    assert diagnosis.outcome is DiagnosisOutcome.NOTHING
+    assert diagnosis.sentence == "No known issue matches this text."
 
 
 @pytest.mark.parametrize(
@@ -154,10 +154,10 @@ def test_words_without_a_failure_blame_nobody(text: str) -> None:
     ],
 )
 def test_an_error_that_nobody_knows_is_shown_with_what_to_paste_next(text: str) -> None:
-    found = diagnose_text(text)
-    assert found.outcome is DiagnosisOutcome.UNKNOWN
-    assert (found.answers, found.sides) == ((), ())
-    assert "aste" in found.next_step
+    diagnosis = diagnose_text(text)
+    assert diagnosis.outcome is DiagnosisOutcome.UNKNOWN
+    assert (diagnosis.answers, diagnosis.sides) == ((), ())
+    assert "aste" in diagnosis.next_step
 
 
 @pytest.mark.parametrize(
@@ -214,11 +214,11 @@ def test_a_generic_exception_counts_in_a_frame_of_vllm(line: str, issue: str) ->
     ],
 )
 def test_other_servers_and_start_up_failures_are_routed(text: str, route: str) -> None:
-    found = diagnose_text(text)
-    assert found.outcome is DiagnosisOutcome.ROUTED
-    assert found.route is not None
-    assert found.route.id == route
-    assert (found.answers, found.sides) == ((), ())
+    diagnosis = diagnose_text(text)
+    assert diagnosis.outcome is DiagnosisOutcome.ROUTED
+    assert diagnosis.route is not None
+    assert diagnosis.route.id == route
+    assert (diagnosis.answers, diagnosis.sides) == ((), ())
 
 
 @pytest.mark.parametrize(
@@ -246,8 +246,8 @@ def test_other_servers_and_start_up_failures_are_routed(text: str, route: str) -
     ],
 )
 def test_words_that_routes_share_with_other_programs_route_nothing(text: str) -> None:
-    found = diagnose_text(text)
-    assert (found.answers, found.sides, found.route) == ((), (), None)
+    diagnosis = diagnose_text(text)
+    assert (diagnosis.answers, diagnosis.sides, diagnosis.route) == ((), (), None)
 
 
 @pytest.mark.parametrize(
@@ -270,25 +270,25 @@ def test_words_that_routes_share_with_other_programs_route_nothing(text: str) ->
     ],
 )  # fmt: skip
 def test_a_start_up_failure_is_named_as_exactly_as_its_error_allows(text: str, sentence: str) -> None:
-    found = diagnose_text(text)
-    assert sentence in found.sentence
-    assert "not a Harmony problem" in found.sentence
-    assert found.route is not None
-    assert found.next_step == found.route.steps[0]
+    diagnosis = diagnose_text(text)
+    assert sentence in diagnosis.sentence
+    assert "not a Harmony problem" in diagnosis.sentence
+    assert diagnosis.route is not None
+    assert diagnosis.next_step == diagnosis.route.steps[0]
 
 
 def test_a_traceback_of_a_notebook_is_a_failure() -> None:
-    found = diagnose_text(
+    diagnosis = diagnose_text(
         "HTTPStatusError                           Traceback (most recent call last)\n"
         "File ~/venv/lib/python3.11/site-packages/httpx/_models.py:829, in Response.raise_for_status(self)\n"
     )
-    assert found.outcome is DiagnosisOutcome.UNKNOWN
-    assert found.next_step == "The message is cut off: paste the traceback down to its last line."
+    assert diagnosis.outcome is DiagnosisOutcome.UNKNOWN
+    assert diagnosis.next_step == "The message is cut off: paste the traceback down to its last line."
 
 
 def test_a_message_of_the_harmony_library_is_known_whatever_the_server() -> None:
-    found = diagnose_text("sglang\nUnexpected token 200005 while expecting start token 200006")
-    assert found.answers[0].issue.id == "parser-reused"
+    diagnosis = diagnose_text("sglang\nUnexpected token 200005 while expecting start token 200006")
+    assert diagnosis.answers[0].issue.id == "parser-reused"
 
 
 def test_no_step_asks_for_a_release_that_the_server_has_reached() -> None:

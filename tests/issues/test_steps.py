@@ -48,9 +48,9 @@ def test_no_server_is_told_to_upgrade_to_a_release_that_it_has_reached(
         "Look at the ids.",
     ]
     [issue] = read_catalogue(written({**ENTRY, "steps": steps}))
-    told = steps_for(issue, Situation(version=version))
-    assert told[0] == first
-    assert ("Until then, send single turns." in told) is first.startswith("Upgrade")
+    chosen = steps_for(issue, Situation(version=version))
+    assert chosen[0] == first
+    assert ("Until then, send single turns." in chosen) is first.startswith("Upgrade")
 
 
 def test_a_step_is_given_only_in_the_situation_that_it_is_for() -> None:
@@ -135,8 +135,8 @@ def test_a_server_past_every_upgrade_is_told_to_report() -> None:
 def test_an_upgrade_is_the_first_release_measured_right_for_the_class_of_stream() -> None:
     issue = issues()[CROSSING]
 
-    def told(**known: object) -> str:
-        return first_step(issue, Situation(**known))  # type: ignore[arg-type]
+    def told(**situation: object) -> str:
+        return first_step(issue, Situation(**situation))  # type: ignore[arg-type]
 
     with_calls = "Upgrade to vLLM 0.24.0 or newer, the first release measured"
     assert told(version="0.14.1", endpoint=Endpoint.CHAT, calls=True).startswith(with_calls)
@@ -149,8 +149,8 @@ def test_an_upgrade_is_the_first_release_measured_right_for_the_class_of_stream(
 def test_responses_are_told_to_upgrade_past_the_releases_that_still_lose() -> None:
     for name in ("responses-stream-missing-tokens", "responses-stream-cross-channel"):
         for version in (None, "0.12.0", "0.14.1", "0.23.0"):
-            told = first_step(issues()[name], Situation(version=version, endpoint=Endpoint.RESPONSES))
-            assert told.startswith("Upgrade to vLLM 0.25.1 or newer, the first release measured"), (
+            step = first_step(issues()[name], Situation(version=version, endpoint=Endpoint.RESPONSES))
+            assert step.startswith("Upgrade to vLLM 0.25.1 or newer, the first release measured"), (
                 name,
                 version,
             )
@@ -158,20 +158,20 @@ def test_responses_are_told_to_upgrade_past_the_releases_that_still_lose() -> No
 
 def test_what_no_release_delivers_is_not_cured_by_an_upgrade() -> None:
     issue = issues()["unfinished-header-as-content"]
-    told = steps_for(issue, Situation(version="0.27.1", endpoint=Endpoint.CHAT))
-    assert not [step for step in told if step.startswith("Upgrade")]
-    assert told[-1].startswith("No release measured delivers such streams completely")
+    steps = steps_for(issue, Situation(version="0.27.1", endpoint=Endpoint.CHAT))
+    assert not [step for step in steps if step.startswith("Upgrade")]
+    assert steps[-1].startswith("No release measured delivers such streams completely")
 
 
 def test_each_front_end_is_told_what_was_measured_of_itself() -> None:
     [rust] = [engine for engine in ENGINES if engine.name == "vllm-rust"]
-    found = {
+    measurements = {
         engine.name: measured(
             "unknown-role-duplicated-channel", Situation(endpoint=Endpoint.CHAT, engine=engine)
         )
         for engine in (DEFAULT, rust)
     }
-    assert {name: seen and seen.first_right for name, seen in found.items()} == {
+    assert {name: measurement and measurement.first_right for name, measurement in measurements.items()} == {
         "vllm": "0.31.0",
         "vllm-rust": "0.25.1",
     }
@@ -180,9 +180,9 @@ def test_each_front_end_is_told_what_was_measured_of_itself() -> None:
 
 def test_what_every_release_of_a_front_end_delivers_needs_no_upgrade() -> None:
     [rust] = [engine for engine in ENGINES if engine.name == "vllm-rust"]
-    seen = measured(CROSSING, Situation(endpoint=Endpoint.CHAT, engine=rust))
-    assert seen is not None
-    assert seen.first_right == seen.oldest
+    measurement = measured(CROSSING, Situation(endpoint=Endpoint.CHAT, engine=rust))
+    assert measurement is not None
+    assert measurement.first_right == measurement.oldest
     assert not any(
         "Upgrade to vLLM (Rust" in step for step in steps_for(issues()[CROSSING], Situation(engine=rust))
     )
@@ -190,11 +190,11 @@ def test_what_every_release_of_a_front_end_delivers_needs_no_upgrade() -> None:
 
 def test_the_lost_call_of_the_rust_front_end_has_no_upgrade_up_to_its_newest_release() -> None:
     [rust] = [engine for engine in ENGINES if engine.name == "vllm-rust"]
-    told = steps_for(
+    steps = steps_for(
         issues()["rust-call-without-arguments"],
         Situation(version="0.31.0", endpoint=Endpoint.CHAT, calls=True, engine=rust),
     )
-    assert told[-1] == (
+    assert steps[-1] == (
         "No release measured delivers such streams completely, up to vLLM (Rust front end) 0.33.0."
     )
 
@@ -208,25 +208,25 @@ def test_every_upgrade_that_is_told_is_measured_or_says_that_it_is_not() -> None
             for step in steps_for(issue, Situation(endpoint=endpoint)):
                 if not re.match(r"(?:Or )?[Uu]pgrade", step) or "not measured" in step:
                     continue
-                asked = [as_version(name) for name in re.findall(r"\b\d+\.\d+\.\d+\b", step)]
-                if asked and max(one for one in asked if one) not in releases:
+                versions = [as_version(name) for name in re.findall(r"\b\d+\.\d+\.\d+\b", step)]
+                if versions and max(version for version in versions if version) not in releases:
                     wrong.append((issue.id, endpoint, step))
     assert wrong == []
 
 
 def test_no_fixture_is_told_to_upgrade_to_what_it_runs() -> None:
-    situations = [situation_of(read(load(one.path)[0])) for one in builtin()]
-    known = [one for one in situations if one.version is not None]
-    assert len(known) >= 4
-    for situation, issue in product(known, catalogue()):
+    situations = [situation_of(read(load(example.path)[0])) for example in builtin()]
+    with_version = [situation for situation in situations if situation.version is not None]
+    assert len(with_version) >= 4
+    for situation, issue in product(with_version, catalogue()):
         for step in steps_for(issue, situation):
-            asked = re.findall(r"\b\d+\.\d+\.\d+\b", step) if re.match(r"[Uu]pgrade", step) else []
-            if asked:
-                assert max(map(version_key, asked)) > version_key(situation.version or ""), step
+            versions = re.findall(r"\b\d+\.\d+\.\d+\b", step) if re.match(r"[Uu]pgrade", step) else []
+            if versions:
+                assert max(map(version_key, versions)) > version_key(situation.version or ""), step
 
 
 def test_a_stream_that_goes_on_may_still_call_a_function() -> None:
-    [capture] = load(next(one.path for one in builtin() if "chat-whole-vllm" in one.name))
+    [capture] = load(next(example.path for example in builtin() if "chat-whole-vllm" in example.name))
     reader = Reader(capture.header)
     reader.receive(capture.events[:3])
     assert situation_of(reader.reading()).calls is None

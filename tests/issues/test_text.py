@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.issues.catalogue import catalogue
+from inspector.issues.diagnosis import DiagnosisOutcome
 from inspector.issues.issue import Issue, Side
 from inspector.issues.ranking import Because
-from inspector.issues.result import DiagnosisOutcome
 from inspector.issues.text import diagnose_text
 
 LOGS = Path(__file__).parent.parent.parent / "fixtures" / "logs"
@@ -94,14 +94,14 @@ def test_a_crash_at_the_start_is_not_said_to_come_from_a_server() -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         "Unexpected token 0 while expecting start token 200006",
         'unexpected tokens remaining in message header: Some("!!!!!!!!!!!!!!")',
     ],
 )
-def test_a_run_of_token_0_is_the_kernels_fault_and_not_the_models(said: str) -> None:
-    diagnosis = diagnose_text(f"gpt-oss-120b, vLLM on one GB10 board, temperature 0:\nHarmonyError: {said}")
+def test_a_run_of_token_0_is_the_kernels_fault_and_not_the_models(text: str) -> None:
+    diagnosis = diagnose_text(f"gpt-oss-120b, vLLM on one GB10 board, temperature 0:\nHarmonyError: {text}")
     assert diagnosis.answers[0].issue.id == "wrong-kernel-garbage"
     assert diagnosis.sides == (Side.CONFIGURATION,)
 

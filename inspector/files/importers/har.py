@@ -95,7 +95,7 @@ def _answer(entry: Mapping[str, Any], place: str) -> Answer:
             raise CaptureError(place, "its content is damaged base64; export the HAR file again") from error
     response = answer(body, place)
     messages = entry.get("_eventSourceMessages")
-    if isinstance(messages, list) and messages and all(isinstance(one, dict) for one in messages):
+    if isinstance(messages, list) and messages and all(isinstance(message, dict) for message in messages):
         return _timed(response, messages, _started(entry))
     return response
 
@@ -126,8 +126,8 @@ def _seconds(time: object, started: datetime) -> float | None:
 
 def _started(entry: Mapping[str, Any]) -> datetime | None:
     try:
-        found = datetime.fromisoformat(entry["startedDateTime"])
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+        started = datetime.fromisoformat(entry["startedDateTime"])
+        return (started if started.tzinfo else started.replace(tzinfo=UTC)).astimezone(UTC)
     except (KeyError, TypeError, ValueError, OverflowError):  # .NET's first date lies before it in UTC
         return None
 

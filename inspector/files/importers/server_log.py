@@ -43,8 +43,8 @@ def is_log_without_ids(content: Content) -> bool:
 def read(content: Content) -> list[Capture]:
     """One capture per response, in log order; raises CaptureError if all of them were streamed."""
     text, name = content.data.decode("utf-8", "replace"), content.name
-    version = found[1] if (found := _VERSION.search(text)) else None
-    bound = int(found[1]) if (found := _BOUND.search(text)) else None
+    version = match[1] if (match := _VERSION.search(text)) else None
+    bound = int(match[1]) if (match := _BOUND.search(text)) else None
     answers: list[tuple[str, list[int]]] = []
     streamed: set[str] = set()
     broken = 0

@@ -28,7 +28,7 @@ def check_server(server: Server, *, model: str | None = None, registry: Registry
         situation = Situation(version=basics.version, engine=basics.engine)
         faults = tuple(
             KnownFault(issue.id, issue.title, first_step(issue, situation))
-            for issue in known_faults(situation, absent=streams.absent, shown=streams.shown)
+            for issue in known_faults(situation, absent=streams.absent, observed=streams.shown)
         )
     return Checkup(
         address=server.v1,

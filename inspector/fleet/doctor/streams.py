@@ -10,7 +10,7 @@ from inspector.analysis.reading import Evidence, Reading
 from inspector.capture.capture import Endpoint
 from inspector.fleet.doctor.checks import Check, failed, ok, unknown, warning
 from inspector.issues.advice import first_advice
-from inspector.issues.issue import Shown
+from inspector.issues.issue import Observation
 from inspector.issues.steps import Situation, situation_of
 from inspector.net.client.address import Server
 from inspector.net.client.outcome import OutcomeKind
@@ -31,7 +31,7 @@ class Streams:
     """The streams of one server; `shown` and `absent` are what they prove about known issues."""
 
     def __init__(self, server: Server, model: str, registry: Registry, engine: Engine) -> None:
-        self.shown: set[Shown] = set()
+        self.shown: set[Observation] = set()
         self.absent: set[Endpoint] = set(engine.lacks)
         """Endpoints that the server does not have."""
         self._server = server
@@ -76,7 +76,7 @@ class Streams:
             says = "The model made no tool call with tool_choice: auto, and the server does not take required"
             return unknown(_TOOLS, f"{says}: {forced.outcome.words or forced.outcome.failure}")
         if (check := _call(forced, self._engine)) is not None:
-            self.shown.add(Shown.FORCED_CALL)
+            self.shown.add(Observation.FORCED_CALL)
             return check
         return unknown(_TOOLS, "The model made no tool call, not even with tool_choice: required.")
 
@@ -89,14 +89,14 @@ class Streams:
         return run
 
 
-def _shown_by(run: LiveRun) -> Iterator[Shown]:
+def _shown_by(run: LiveRun) -> Iterator[Observation]:
     """What a response proves by arriving."""
     reading = run.reading()
     if not _has_response(run):
         return
-    yield Shown.ANSWER
+    yield Observation.ANSWER
     if reading.choice.evidence is Evidence.TOKEN_IDS and reading.stream.counted == len(reading.choice.tokens):
-        yield Shown.ALL_TOKEN_IDS
+        yield Observation.ALL_TOKEN_IDS
 
 
 def _answers(name: str, run: LiveRun) -> Check:

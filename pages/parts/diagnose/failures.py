@@ -62,9 +62,9 @@ def by_message(diagnosis: Diagnosis) -> None:
 
 def other_parsers(diagnosis: Diagnosis) -> None:
     """The results of strict and lenient parsing for rejected tokens."""
-    if diagnosis.judges:
+    if diagnosis.parser_results:
         st.markdown("**Results of other parsers for the same tokens**")
-        st.markdown("\n".join(f"- {pickers.plain(parsed.sentence)}" for parsed in diagnosis.judges))
+        st.markdown("\n".join(f"- {pickers.plain(parsed.sentence)}" for parsed in diagnosis.parser_results))
 
 
 def _failure_row(failure: Failure) -> dict[str, object]:

@@ -59,7 +59,11 @@ def test_a_file_of_many_slabs_has_each_line_once() -> None:
     content = "".join(f"{line}\n" for line in render(capture)).encode()
     assert parse_content(content, "f") == capture
     odd = content.replace(b'"yyy', b'"\\ud800yyy')
-    assert [one.data for one in parse_content(odd, "f").events] == [*data[:7], f"\ud800{data[7]}", *data[8:]]
+    assert [event.data for event in parse_content(odd, "f").events] == [
+        *data[:7],
+        f"\ud800{data[7]}",
+        *data[8:],
+    ]
 
 
 @pytest.mark.parametrize(

@@ -129,11 +129,11 @@ def test_words_in_front_of_a_stream_are_read_over() -> None:
 
 
 def test_answers_that_were_appended_to_one_file_are_told_apart() -> None:
-    one = render_sse(chat([("<|channel|>final<|message|>Hi", {"content": "Hi"}), ("<|return|>", {})]))
-    both = sniff_and_read(one + b": keep-alive\n\n" + one + b": bye\n\n", "two.txt")
-    seen = [inspect(capture) for capture in both]
-    assert [one.reading.choice.delivered().content for one in seen] == ["Hi", "Hi"]
-    assert [one.findings for one in seen] == [[], []]
+    response = render_sse(chat([("<|channel|>final<|message|>Hi", {"content": "Hi"}), ("<|return|>", {})]))
+    both = sniff_and_read(response + b": keep-alive\n\n" + response + b": bye\n\n", "two.txt")
+    inspections = [inspect(capture) for capture in both]
+    assert [inspection.reading.choice.delivered().content for inspection in inspections] == ["Hi", "Hi"]
+    assert [inspection.findings for inspection in inspections] == [[], []]
 
 
 def render_sse(capture: Capture) -> bytes:

@@ -10,7 +10,7 @@ import pytest
 from inspector import load
 from inspector.inspection.inspection import Inspection, inspect
 from inspector.issues import diagnose_capture, issues, situation_of, steps_for
-from inspector.issues.rows import diagnosis_row
+from inspector.issues.json_rows import diagnosis_row
 from inspector.lab.results import captures_of, every_run
 from inspector.views.report.facts import facts
 from inspector.views.report.reports import html_report, markdown_report

@@ -6,10 +6,10 @@ from enum import StrEnum
 from typing import Final, assert_never
 
 from inspector.issues.issue import Confidence, Issue, Side
-from inspector.issues.judges import Judgement
 from inspector.issues.ranking import Answer
+from inspector.issues.reference_parsers import ParserResult
 from inspector.issues.routes import Route
-from inspector.issues.scan import VersionSeen
+from inspector.issues.scan import ReportedVersion
 from inspector.issues.steps import Situation, beside, steps_for
 from inspector.issues.timeline import Count
 from inspector.protocol.engines import DEFAULT
@@ -81,7 +81,7 @@ class Diagnosis:
     """The server's version, when the evidence agrees on one."""
     server: str = DEFAULT.label
     """What the server is called that the versions are of."""
-    versions: tuple[VersionSeen, ...] = ()
+    versions: tuple[ReportedVersion, ...] = ()
     lines: int = 0
     characters: int = 0
     requests: dict[str, int] = field(default_factory=dict)
@@ -91,7 +91,7 @@ class Diagnosis:
     is_log: bool = False
     situation: Situation = field(default_factory=Situation)
     """What the steps of an answer depend on."""
-    judges: tuple[Judgement, ...] = ()
+    parser_results: tuple[ParserResult, ...] = ()
     """For a capture with tokens that the format rejects: the results of strict and lenient parsing."""
     route: Route | None = None
     """Where the text belongs, if not to Harmony in vLLM."""
@@ -164,8 +164,8 @@ def sentence(
     blamed = _either([f"the {side}" for side in (blame or issue.sides)])
     kinds = {failure.answers[0].issue.id for failure in failures if failure.answers and not failure.general}
     more = f" Failures of other kinds: {len(kinds) - 1}." if len(kinds) > 1 else ""
-    told = certain[0].sure
-    sure = certain[0].weight >= _SURE if told is None else told is not Confidence.LOW
+    confidence = certain[0].sure
+    sure = certain[0].weight >= _SURE if confidence is None else confidence is not Confidence.LOW
     fault = "At fault" if sure or proven else "Possibly at fault"
     looks = "" if sure or not proven else "Looks like: "
     return f"{fault}: {blamed}. {looks}{issue.title}.{more}"

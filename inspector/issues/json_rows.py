@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from inspector.issues.diagnosis import Diagnosis, Failure
 from inspector.issues.issue import Issue
 from inspector.issues.ranking import Answer
-from inspector.issues.result import Diagnosis, Failure
 from inspector.issues.routes import Route
 
 
@@ -27,7 +27,7 @@ def issue_row(issue: Issue) -> dict[str, Any]:
 
 def answer_row(answer: Answer, diagnosis: Diagnosis) -> dict[str, Any]:
     """An entry with the reasons that led to it, and the steps for this server."""
-    because = [{"kind": str(one.because), "words": one.words} for one in answer.reasons]
+    because = [{"kind": str(reason.because), "words": reason.words} for reason in answer.reasons]
     return {
         **issue_row(answer.issue),
         "steps": list(diagnosis.steps_for(answer.issue)),
@@ -75,17 +75,17 @@ def diagnosis_row(name: str, diagnosis: Diagnosis) -> dict[str, Any]:
         "route": None if diagnosis.route is None else route_row(diagnosis.route),
         "sides": [str(side) for side in diagnosis.sides],
         "server_version": diagnosis.version,
-        "versions": [seen._asdict() for seen in diagnosis.versions],
+        "versions": [reported._asdict() for reported in diagnosis.versions],
         "notes": list(diagnosis.notes),
         "answers": [answer_row(answer, diagnosis) for answer in diagnosis.answers],
         "judges": [
             {
-                "judge": one.judge,
-                "refused_at": one.refused_at,
-                "words": one.words,
-                "messages": list(one.messages),
+                "judge": parser_result.parser,
+                "refused_at": parser_result.rejected_at,
+                "words": parser_result.words,
+                "messages": list(parser_result.messages),
             }
-            for one in diagnosis.judges
+            for parser_result in diagnosis.parser_results
         ],
         "failures": [failure_row(failure) for failure in diagnosis.failures],
         "closest": [

@@ -5,8 +5,8 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.issues import wanted
-from inspector.issues.wanted import Wanted
+from inspector.issues import word_search
+from inspector.issues.word_search import WordSearch
 
 WORDS = ("Error", '" 404', "Unknown role:", " 50", "é\ud800")
 PARTS = st.sampled_from([*WORDS, "GET /a 17", "Error", " 40", "4", "\t", "é", "\ud800", "x" * 600])
@@ -14,24 +14,24 @@ PARTS = st.sampled_from([*WORDS, "GET /a 17", "Error", " 40", "4", "\t", "é", "
 
 @given(st.lists(st.lists(st.lists(PARTS, max_size=4).map("".join), max_size=8), max_size=6))
 def test_every_line_is_answered_as_by_a_search_for_each_word(blocks: list[list[str]]) -> None:
-    looking = Wanted(WORDS)
+    looking = WordSearch(WORDS)
     for lines in blocks:
         expected = [any(word in line for word in WORDS) for line in lines]
-        assert looking.said_in(lines, "\n".join(lines)) == expected
+        assert looking.lines_with_words(lines, "\n".join(lines)) == expected
 
 
 def test_lines_that_differ_in_digits_only_are_told_apart_by_words_with_digits() -> None:
-    looking = Wanted(WORDS)
+    looking = WordSearch(WORDS)
     lines = ['"GET / HTTP/1.1" 404', '"GET / HTTP/1.1" 200', '"GET / HTTP/1.1" 404']
     for line in lines:
-        assert looking.said_in([line], line) == ["404" in line]
+        assert looking.lines_with_words([line], line) == ["404" in line]
 
 
 def test_memory_is_bounded() -> None:
-    looking = Wanted(WORDS)
+    looking = WordSearch(WORDS)
     letters = random.Random(5)  # noqa: S311 -- not a secret
-    for _ in range(3 * wanted._SHAPES // 100):
+    for _ in range(3 * word_search._SHAPES // 100):
         lines = ["".join(letters.choices("abcdefgh", k=12)) for _ in range(100)]
-        looking.said_in([*lines, "y" * 100_000], "\n".join(lines))
-        assert len(looking._shapes) <= wanted._SHAPES
-    assert max(map(len, looking._shapes)) <= wanted._LONGEST
+        looking.lines_with_words([*lines, "y" * 100_000], "\n".join(lines))
+        assert len(looking._shapes) <= word_search._SHAPES
+    assert max(map(len, looking._shapes)) <= word_search._LONGEST

@@ -107,7 +107,7 @@ def cleaned(line: str) -> str:
     if not line.isascii() or "\x00" in line:
         line = line.translate(_PLAIN)
     if "\\" in line:
-        line = _UNICODE.sub(lambda found: chr(int(found[1], 16)), line)
+        line = _UNICODE.sub(lambda match: chr(int(match[1], 16)), line)
         line = _SLASHES.sub("", line)
         line = _MARKDOWN.sub(r"\1", line)
     return line
@@ -126,10 +126,10 @@ def uncoloured(line: str) -> str:
 def unshipped(line: str) -> str:
     """A line without what a log shipper, a quotation or a launcher put before it."""
     for _ in range(_LAYERS):
-        found = _SHIPPED.match(line)
-        if found is None or not found.end():
+        prefix = _SHIPPED.match(line)
+        if prefix is None or not prefix.end():
             break
-        line = line[found.end() :]
+        line = line[prefix.end() :]
     return line
 
 
