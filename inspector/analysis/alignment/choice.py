@@ -31,7 +31,8 @@ def align_choice(reading: Reading, choice: ChoiceReading) -> Alignment | None:
         return None
     if not reading.spec.raw:
         alignment = align_fields(choice, unstreamed=_is_unstreamed(reading, choice))
-        return replace(alignment, extras=_with_separators(choice, alignment.extras))
+        extras = _with_separators(choice, alignment.extras)
+        return Alignment(fates=alignment.fates, extras=extras, calls=alignment.calls)
     response = _without_prompt(reading, choice)
     if response is None:
         return None

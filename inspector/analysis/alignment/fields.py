@@ -78,7 +78,8 @@ def align_fields(choice: ChoiceReading, *, unstreamed: bool = False) -> Alignmen
             unexplained.append(field)
             continue
         fates += [whole_fate(part, field.name, text) for part, text in composition.texts]
-        loose = _without(loose, (part.start for part, _ in composition.texts))
+        if loose:
+            loose = _without(loose, (part.start for part, _ in composition.texts))
         if not unstreamed:
             separators += _separators(composition, separator, field)
     if unstreamed:
