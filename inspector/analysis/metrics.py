@@ -1,4 +1,4 @@
-"""Figures of a stream: times in seconds, gaps, tokens per event, tokens per channel."""
+"""Metrics of a stream: times in seconds, gaps, tokens per event, tokens per channel."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ from typing import Final
 from inspector.analysis.reading import ChoiceReading, Reading
 
 _ONE_READ_S: Final = 0.001
-"""Events that arrive closer together than that were read at once: their times tell no speed."""
+"""Events that arrive within this time were read at once, so they have no speed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelFigures:
-    """One channel of one choice; `refused` and `header` hold what is no body."""
+    """One channel of one choice; `framing` and `refused` have the tokens outside of bodies."""
 
     channel: str
     tokens: int
@@ -26,7 +26,7 @@ class ChannelFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """Figures of one choice."""
+    """Metrics of one choice."""
 
     tokens: int
     events_with_tokens: int
@@ -36,7 +36,7 @@ class Figures:
     tokens_per_s: float | None
     """Tokens after the first event, over the time after it."""
     gap_p50_s: float | None
-    """Between the arrivals of neighbouring events that carry tokens."""
+    """Between the arrivals of adjacent events with tokens."""
     gap_p95_s: float | None
     gap_max_s: float | None
     tokens_per_event_mean: float | None
@@ -45,20 +45,20 @@ class Figures:
 
 
 def figures(reading: Reading, choice: ChoiceReading | None = None) -> Figures:
-    """Figures of a choice, the first one when none is named."""
+    """Metrics of a choice, by default the first."""
     choice = choice or reading.choice
-    events = [event for event in choice.tokens.events if event >= 0]  # ids from outside came in no event
+    events = [event for event in choice.tokens.events if event >= 0]  # IDs from outside came in no event
     numbers, counts = _carriers(events)
     times = reading.arrivals_s(numbers) or []
-    known = bool(times)
-    gaps = sorted(map(sub, times[1:], times)) if known else []
-    span = times[-1] - times[0] if known else 0.0
+    is_timed = bool(times)
+    gaps = sorted(map(sub, times[1:], times)) if is_timed else []
+    span = times[-1] - times[0] if is_timed else 0.0
     after_first = len(events) - (counts[0] if counts else 0)
     return Figures(
         tokens=len(choice.tokens),
         events_with_tokens=len(numbers),
-        first_token_s=times[0] if known else None,
-        last_token_s=times[-1] if known else None,
+        first_token_s=times[0] if is_timed else None,
+        last_token_s=times[-1] if is_timed else None,
         tokens_per_s=after_first / span if span >= _ONE_READ_S else None,
         gap_p50_s=median(gaps) if gaps else None,
         gap_p95_s=quantile(gaps, 0.95) if gaps else None,
@@ -70,7 +70,7 @@ def figures(reading: Reading, choice: ChoiceReading | None = None) -> Figures:
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The value below which `share` of the values lie, between neighbours by proportion."""
+    """The value below which `share` of the values lie, interpolated linearly."""
     ordered = sorted(values)
     place = share * (len(ordered) - 1)
     low = int(place)
@@ -79,13 +79,13 @@ def quantile(values: Sequence[float], share: float) -> float:
 
 
 def _carriers(events: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
-    """The events that brought tokens, and how many each brought, for tokens known by event."""
+    """The events that brought tokens, and how many tokens each brought."""
     counted = Counter(events)
-    if len(counted) == len(events):  # a token per event, the most usual stream
+    if len(counted) == len(events):  # one token per event, the most common stream
         return events, [1] * len(events)
     if events == sorted(events):  # the order in which a server sends them
         return list(counted), list(counted.values())
-    starts = [0, *(place for place, (one, later) in enumerate(pairwise(events), 1) if one != later)]
+    starts = [0, *(place for place, (earlier, later) in enumerate(pairwise(events), 1) if earlier != later)]
     ends = [*starts[1:], len(events)]
     return [events[start] for start in starts], list(map(sub, ends, starts))
 
@@ -107,12 +107,12 @@ def _channels(reading: Reading, choice: ChoiceReading) -> list[ChannelFigures]:
             if first is not None and last is not None:
                 durations[channel] = durations.get(channel, 0.0) + last - first
     refused = sum(refusal.end - refusal.at for refusal in choice.transcript.refusals)
-    found = [
+    channels = [
         ChannelFigures(channel=channel, tokens=count, duration_s=durations.get(channel))
         for channel, count in counts.items()
     ]
     if framed - refused:
-        found.append(ChannelFigures(channel="framing", tokens=framed - refused, duration_s=None))
+        channels.append(ChannelFigures(channel="framing", tokens=framed - refused, duration_s=None))
     if refused:
-        found.append(ChannelFigures(channel="refused", tokens=refused, duration_s=None))
-    return found
+        channels.append(ChannelFigures(channel="refused", tokens=refused, duration_s=None))
+    return channels

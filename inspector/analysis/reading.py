@@ -1,4 +1,4 @@
-"""The path: a capture's events to tokens, messages and deltas. Live streams use it as they grow."""
+"""From the events of a capture to its tokens, messages and deltas; live streams are read as they grow."""
 
 import re
 from collections.abc import Mapping, MutableSequence, Sequence
@@ -31,7 +31,7 @@ from inspector.protocol.harmony.vocab import Marker, encode
 from inspector.protocol.wire.endpoints import EndpointSpec, spec_of
 from inspector.protocol.wire.final_messages import reconstructed
 from inspector.protocol.wire.repeats import repeated_events
-from inspector.protocol.wire.stream import Choice, Stream
+from inspector.protocol.wire.stream import Stream, StreamChoice
 
 _GPT_OSS: Final = re.compile(r"gpt[-_ ]?oss", re.IGNORECASE)
 _MODEL_SHOWN: Final = 80
@@ -42,17 +42,17 @@ _WORD_LENGTH: Final = 3
 
 
 class Evidence(StrEnum):
-    """What tells the generated side, strongest first."""
+    """Source of the generated tokens, strongest first."""
 
     TOKEN_IDS = "token ids"
-    """Ids in the stream itself (`return_token_ids`)."""
+    """Token IDs in the stream itself (`return_token_ids`)."""
     GIVEN_IDS = "given ids"
-    """Ids that the caller vouched for: the lab's script, a ground truth run."""
+    """Token IDs supplied by the caller: the lab's script, a ground truth run."""
     LOGPROBS = "logprobs"
     FINAL_OBJECT_AND_COUNT = "final object and token count"
     """The server's own final texts, which account for every token that it counted (Responses)."""
     FINAL_OBJECT = "final object"
-    """Only the server's own final texts against its deltas; no token is known."""
+    """Only the server's own final texts, compared with its deltas; no token is known."""
     USAGE = "usage"
     """Only the server's token counts."""
     NONE = "none"
@@ -71,7 +71,7 @@ class Evidence(StrEnum):
 
 @dataclass(slots=True)
 class ChoiceReading:
-    """One completion of the answer: what its tokens say and what was delivered."""
+    """One completion of the response: its tokens, and what was delivered."""
 
     index: int
     evidence: Evidence
@@ -80,32 +80,32 @@ class ChoiceReading:
     expected: Expected
     deltas: Sequence[Delta]
     finals: dict[str, str]
-    """Whole texts that the server told apart from deltas (Responses)."""
+    """Whole texts by field that the server sent apart from the deltas (Responses)."""
     finish_reason: str | None
     reconstruction: Reconstruction | None = None
-    """What the final object says of the tokens, where no ids are known (Responses)."""
+    """The tokens according to the final object, where no IDs are known (Responses)."""
     rebuilt: "ChoiceReading | None" = None
     """This choice with the reconstructed tokens, where the server's count confirms them."""
     reconstructed: bool = False
-    """True for `rebuilt` itself: nobody sent its tokens, and they have no events."""
+    """True for `rebuilt` itself: its tokens were inferred, not received, and have no events."""
     _grouped: tuple[int, dict[str, list[Delta]]] = field(default=(0, {}), init=False)
-    """Deltas by field, and how many deltas those are: a live stream gets more."""
+    """Deltas by field, after their number: a live stream gets more."""
     _delivered: tuple[int, Texts] | None = field(default=None, init=False)
-    """The delivered texts, and of how many deltas."""
+    """The delivered texts, after the number of their deltas."""
 
     @property
     def has_ids(self) -> bool:
         """True when the generated side is known token by token."""
-        known = self.evidence in {Evidence.TOKEN_IDS, Evidence.GIVEN_IDS, Evidence.LOGPROBS}
-        return known or self.reconstructed
+        has_tokens = self.evidence in {Evidence.TOKEN_IDS, Evidence.GIVEN_IDS, Evidence.LOGPROBS}
+        return has_tokens or self.reconstructed
 
     @property
     def has_finals(self) -> bool:
-        """True when the server's final texts tell the generated side."""
+        """True when the server's final texts are the evidence."""
         return self.evidence in {Evidence.FINAL_OBJECT_AND_COUNT, Evidence.FINAL_OBJECT}
 
     def generated(self) -> Texts | None:
-        """What the tokens say a client should get; None when no ids are known."""
+        """What a client should get according to the tokens; None when no IDs are known."""
         if not self.has_ids:
             return None
         ids = self.tokens.ids
@@ -126,7 +126,7 @@ class ChoiceReading:
         return self._grouped[1]
 
     def delivered(self) -> Texts:
-        """What the client got, from deltas alone."""
+        """What the client got, according to the deltas alone."""
         count = len(self.deltas)
         if self._delivered is None or self._delivered[0] != count:
             self._delivered = count, texts_of(self.deltas_by_field())
@@ -135,7 +135,7 @@ class ChoiceReading:
 
 @dataclass(slots=True)
 class Reading:
-    """Everything that a capture says, read once; findings, figures and rows are computed from it."""
+    """Everything in a capture, read once; findings, metrics and rows are computed from it."""
 
     header: Header
     events: Sequence[Event]
@@ -185,17 +185,17 @@ class Reading:
 
     @property
     def engine(self) -> Engine:
-        """The server or front end that sent it, by its own word; the default where it says nothing."""
+        """The server or front end that sent it, as it names itself; the default where it does not."""
         return engine_of(owned_by=self.header.owned_by, fingerprint=self.stream.fingerprint)
 
     @property
     def engine_told(self) -> bool:
-        """False where nothing says which engine it is: `engine` is then the default, a guess."""
+        """False where the capture does not name the engine: `engine` is then the default, a guess."""
         return says_engine(owned_by=self.header.owned_by, fingerprint=self.stream.fingerprint)
 
     @property
     def server_version(self) -> str | None:
-        """The server's version: as /version said it, or from `system_fingerprint` (`vllm-0.32.0-...`)."""
+        """The server's version, from /version or `system_fingerprint` (`vllm-0.32.0-...`)."""
         return self.header.server_version or self.engine.version_of(self.stream.fingerprint)
 
     @property
@@ -209,9 +209,9 @@ class Reading:
 
     def arrivals_s(self, events: Sequence[int]) -> list[float] | None:
         """Arrivals of events in seconds from the request; None unless all of them are known."""
-        known = events and min(events) >= 0 and max(events) < len(self.events)
-        times = [at for event in events if (at := self.events[event].at_s) is not None] if known else []
-        return times if known and len(times) == len(events) else None
+        in_range = events and min(events) >= 0 and max(events) < len(self.events)
+        times = [at for event in events if (at := self.events[event].at_s) is not None] if in_range else []
+        return times if in_range and len(times) == len(events) else None
 
     def token(self, index: int, choice: int = 0) -> Token:
         """One token as a value."""
@@ -221,11 +221,11 @@ class Reading:
 
 
 class _Fold(NamedTuple):
-    """One choice's transcript as it grows, and what it rests on."""
+    """One choice's transcript as it grows, and what it is computed from."""
 
     tokens: Tokens
-    told: Sequence[int] | None
-    """The prompt's ids as the stream told them."""
+    prompt_ids: Sequence[int] | None
+    """The prompt's IDs in the stream."""
     tracker: HarmonyTracker
     transcript: Transcript
 
@@ -233,8 +233,8 @@ class _Fold(NamedTuple):
 class Reader:
     """Reads events as they come; `reading()` may be asked at any time.
 
-    `truth` are ids known from outside the stream; they take the place of the stream's own. `events` is
-    where the events are kept, a list when it is not given.
+    `truth` are token IDs known from outside the stream, which replace the stream's own. `events` is the
+    sequence that the events are appended to, by default a new list.
     """
 
     def __init__(
@@ -256,7 +256,7 @@ class Reader:
             self._truth.extend(truth, -1)
         self._folds: dict[int, _Fold] = {}
         self._rebuilt: tuple[int, Reconstruction | None, _Fold | None] | None = None
-        """What the final object of an event told of the tokens."""
+        """The event of the final object, and the tokens and messages reconstructed from it."""
 
     def receive(self, events: Sequence[Event]) -> None:
         """Read some more events."""
@@ -291,14 +291,14 @@ class Reader:
             repeats=self._repeats,
         )
 
-    def _choice(self, choice: Choice) -> ChoiceReading:
+    def _choice(self, choice: StreamChoice) -> ChoiceReading:
         evidence, tokens = self._evidence(choice)
-        known = evidence in {Evidence.TOKEN_IDS, Evidence.GIVEN_IDS, Evidence.LOGPROBS}
-        told, again = (None, None) if known else self._reconstructed()
+        has_ids = evidence in {Evidence.TOKEN_IDS, Evidence.GIVEN_IDS, Evidence.LOGPROBS}
+        reconstruction, again = (None, None) if has_ids else self._reconstructed()
         if again is not None:
             evidence = Evidence.FINAL_OBJECT_AND_COUNT
         fold = self._folds.get(choice.index)
-        if fold is None or fold.tokens is not tokens or fold.told is not self.stream.prompt_ids:
+        if fold is None or fold.tokens is not tokens or fold.prompt_ids is not self.stream.prompt_ids:
             prompt = _prompt(self.header.request, self.stream.prompt_ids, tokens)
             fold = _Fold(tokens, self.stream.prompt_ids, HarmonyTracker(prompt), Transcript())
             if tokens:  # before the first token nothing is certain, not even how the prompt ends
@@ -308,7 +308,7 @@ class Reader:
         new = tokens.ids[transcript.count :] if transcript.count else tokens.ids
         if new:
             transcript.receive(fold.tracker.receive(new), len(tokens.ids))
-        found = ChoiceReading(
+        reading = ChoiceReading(
             index=choice.index,
             evidence=evidence,
             tokens=tokens,
@@ -317,37 +317,39 @@ class Reader:
             deltas=choice.deltas,
             finals=choice.item_finals if self.stream.final_event is None else choice.finals,
             finish_reason=choice.finish_reason,
-            reconstruction=told,
+            reconstruction=reconstruction,
         )
         if again is not None:
-            found.rebuilt = replace(
-                found,
+            reading.rebuilt = replace(
+                reading,
                 tokens=again.tokens,
                 transcript=again.transcript,
                 expected=expect(again.transcript),
                 reconstructed=True,
             )
-        return found
+        return reading
 
     def _reconstructed(self) -> tuple[Reconstruction | None, "_Fold | None"]:
-        """What the final object says of the tokens, and their messages where the count confirms it."""
+        """The tokens according to the final object, and their messages if the count confirms them."""
         stream = self.stream
         if stream.final_object is None or stream.final_event is None or stream.final_status == "failed":
             return None, None
         if self._rebuilt is None or self._rebuilt[0] != stream.final_event:
-            found = reconstructed(stream.final_object, limit=self.header.request.get("max_output_tokens"))
-            fold = None if found is None or not found.confirmed else _folded(found)
-            self._rebuilt = stream.final_event, found, fold
+            reconstruction = reconstructed(
+                stream.final_object, limit=self.header.request.get("max_output_tokens")
+            )
+            fold = None if reconstruction is None or not reconstruction.confirmed else _folded(reconstruction)
+            self._rebuilt = stream.final_event, reconstruction, fold
         return self._rebuilt[1:]
 
-    def _evidence(self, choice: Choice) -> tuple[Evidence, Tokens]:
+    def _evidence(self, choice: StreamChoice) -> tuple[Evidence, Tokens]:
         if self._truth is not None and choice.index == 0:
             return Evidence.GIVEN_IDS, self._truth
         if choice.tokens:
             return Evidence.TOKEN_IDS, choice.tokens
         if choice.logprob_tokens and choice.logprobs_whole:
             return Evidence.LOGPROBS, choice.logprob_tokens
-        # A body is its own final object: compared with itself it proves nothing.
+        # A body is its own final object: comparing it with itself proves nothing.
         ended = self.stream.final_event is not None and not self.stream.bodies
         if ended or choice.item_finals:
             return Evidence.FINAL_OBJECT, choice.tokens
@@ -355,7 +357,7 @@ class Reader:
 
 
 def read(capture: Capture, *, truth: Sequence[int] | None = None) -> Reading:
-    """Read a whole capture; `truth` are ids known from outside it (see `Reader`)."""
+    """Read a whole capture; `truth` are token IDs known from outside it (see `Reader`)."""
     reader = Reader(capture.header, truth=truth)
     with collector_paused():
         reader.receive(capture.events)
@@ -363,7 +365,7 @@ def read(capture: Capture, *, truth: Sequence[int] | None = None) -> Reading:
 
 
 def _is_foreign(choice: ChoiceReading) -> bool:
-    """Whether tokens that the server sent have no Harmony message and not the text that was delivered."""
+    """Whether sent tokens have neither a Harmony message nor the text that was delivered."""
     ids = choice.tokens.ids
     if choice.evidence not in {Evidence.TOKEN_IDS, Evidence.LOGPROBS} or not ids:
         return False
@@ -381,25 +383,32 @@ def _is_foreign(choice: ChoiceReading) -> bool:
     return 2 * sum(word in delivered for word in words) < len(words)
 
 
-def _prompt(request: Any, told: Sequence[int] | None, tokens: Tokens) -> Sequence[int] | None:
-    """Ids that the completion continues, as far as they matter to its grammar; None for the usual."""
-    prompt: Sequence[int] | None = told
-    asked = request.get("prompt")
-    if prompt is None and isinstance(asked, list) and asked and all(type(item) is int for item in asked):
-        prompt = asked
-    if prompt is None and isinstance(asked, str) and Marker.START.text in asked:
-        prompt = encode(asked[asked.rindex(Marker.START.text) :])
+def _prompt(request: Any, prompt_ids: Sequence[int] | None, tokens: Tokens) -> Sequence[int] | None:
+    """IDs that the completion continues, as far as they matter to its grammar; None for the usual."""
+    prompt = prompt_ids
+    requested = request.get("prompt")
+    if (
+        prompt is None
+        and isinstance(requested, list)
+        and requested
+        and all(type(item) is int for item in requested)
+    ):
+        prompt = requested
+    if prompt is None and isinstance(requested, str) and Marker.START.text in requested:
+        prompt = encode(requested[requested.rindex(Marker.START.text) :])
     if prompt is not None and Marker.START in prompt:
         return prompt
-    # No Harmony prompt known: a stream that opens with <|start|> brings its own role.
+    # No Harmony prompt is known: a stream that begins with <|start|> has its own role.
     return () if tokens.ids and tokens.ids[0] == Marker.START else None
 
 
-def _folded(found: Reconstruction) -> _Fold:
-    """The messages of reconstructed tokens, turn by turn: a later turn's prompt has what a tool answered."""
+def _folded(reconstruction: Reconstruction) -> _Fold:
+    """The messages of reconstructed tokens, turn by turn: tool results are in the prompt of a later turn."""
     tokens, transcript, tracker = Tokens(), Transcript(), HarmonyTracker()
-    tokens.extend(found.ids, -1)
-    for start, end in zip(found.turns, (*found.turns[1:], len(found.ids)), strict=True):
+    tokens.extend(reconstruction.ids, -1)
+    for start, end in zip(
+        reconstruction.turns, (*reconstruction.turns[1:], len(reconstruction.ids)), strict=True
+    ):
         tracker = HarmonyTracker()
-        transcript.receive([shifted(one, start) for one in tracker.receive(tokens.ids[start:end])], end)
+        transcript.receive([shifted(event, start) for event in tracker.receive(tokens.ids[start:end])], end)
     return _Fold(tokens, None, tracker, transcript)

@@ -1,4 +1,4 @@
-"""How much of one file or response is read: by count, so that every machine reads the same.
+"""How much of one file or response is read, as counts, so that every machine reads the same.
 
 A file of a few KiB can unpack to millions of lines, events or numbers, each of which costs far more than
 its bytes. The bounds lie well above what gpt-oss can send: a response has at most 131,072 tokens.
@@ -26,5 +26,5 @@ FINDINGS: Final = 5_000
 
 
 def over(bound: int, what: str) -> str:
-    """Why a file is refused."""
+    """Why a file is rejected."""
     return f"has more than {bound:,} {what}, the most that is read; keep only the request you need"

@@ -56,7 +56,7 @@ class EventKind(StrEnum):
 
 
 class Event(NamedTuple):
-    """One thing that the server sent, verbatim."""
+    """One server-sent event, comment or body, verbatim."""
 
     data: str
     """Payload: the `data:` lines of a server-sent event joined by line feeds, or the body."""
@@ -101,7 +101,7 @@ class Header:
     server_version: str | None = None
     """Version as the server's /version said it, e.g. `0.13.0`."""
     owned_by: str | None = None
-    """What the server's /v1/models says under `owned_by`, e.g. `vllm`: it tells the server or front end."""
+    """What the server's /v1/models says under `owned_by`, e.g. `vllm`: it names the server or front end."""
     status: int | None = None
     """HTTP status of the response."""
     started_at: str | None = None
@@ -182,7 +182,7 @@ def header_line(header: Header, notes: Sequence[str] = ()) -> str:
 
 def event_line(event: Event) -> str:
     """One event; `t` only when its time is known, `event` only when it has a name."""
-    # Written out, as a tap writes one for each token: the same as `json.dumps` of a dict.
+    # The same as `json.dumps` of a dict, but faster: a tap writes one for each token.
     at_s, time = event.at_s, ""
     if type(at_s) is float and 0.0 <= at_s < _LATEST_S:
         time = f'"t": {at_s!r}, '
@@ -236,7 +236,7 @@ def _usual_events(content: bytes, start: int) -> tuple[list[Event], int]:
             break
         possible = all(line.t is None or 0.0 <= line.t < _LATEST_S for line in lines)
         if not possible or _objects(content, start, stop) != len(lines):
-            break  # the line is found one by one
+            break  # the line at fault is found one by one
         events += [make(Event, (line.data, line.t, line.event, sse)) for line in lines]
         start = stop
     return events, start
@@ -245,12 +245,12 @@ def _usual_events(content: bytes, start: int) -> tuple[list[Event], int]:
 def _objects(content: bytes, start: int, stop: int) -> int:
     """How many lines end as an object does; -1 if one does not."""
     # The decoder takes any white space between objects: where there are as many of them, each line is one.
-    found, end = 0, start - 1
+    objects, end = 0, start - 1
     while (end := content.find(b"\n", end + 1, stop)) >= 0:
         if content[end - 1] != _BRACE and content[end - 2 : end] != b"}\r":
             return -1
-        found += 1
-    return found
+        objects += 1
+    return objects
 
 
 def _parsed(lines: Iterable[str], name: str, events: list[Event]) -> Capture:
@@ -269,7 +269,7 @@ def _parsed(lines: Iterable[str], name: str, events: list[Event]) -> Capture:
             if read.t is None or 0.0 <= read.t < _LATEST_S:
                 append(make(Event, (read.data, read.t, read.event, sse)))  # skips NamedTuple's constructor
                 continue
-        except (MsgspecError, ValueError, RecursionError):  # not the usual line, or none: the long way tells
+        except (MsgspecError, ValueError, RecursionError):  # not a plain event line: use the full parser
             pass
         line = line.strip()  # noqa: PLW2901 -- what JSON does not call white space too
         try:
@@ -318,9 +318,9 @@ def _header(line: str, name: str, number: int) -> tuple[Header, tuple[str, ...]]
             raise CaptureError(name, f"format {_shown(version)} does not exist", line=number)
         row = MIGRATIONS[version](row)
         version = row[_FORMAT]
-    known = [one.value for one in Endpoint]
-    if (endpoint := row.get("endpoint")) not in known:
-        why = f"the header's endpoint is {_shown(endpoint)}, not one of {', '.join(known)}"
+    endpoints = [endpoint.value for endpoint in Endpoint]
+    if (endpoint := row.get("endpoint")) not in endpoints:
+        why = f"the header's endpoint is {_shown(endpoint)}, not one of {', '.join(endpoints)}"
         raise CaptureError(name, why, line=number)
     script = row.get("script")
     values = {
@@ -383,6 +383,6 @@ def _line(row: object, name: str, number: int) -> Event | End:
 
 
 def _shown(value: object) -> str:
-    """A value from outside for an error text: short, one line, ASCII."""
+    """A value from outside for an error message: short, one line, ASCII."""
     words = ascii(value) if not isinstance(value, dict | list) else f"a {type(value).__name__}"
     return words if len(words) <= _SHOWN else words[: _SHOWN - 3] + "..."

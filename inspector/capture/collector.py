@@ -15,9 +15,11 @@ def collector_paused() -> Iterator[None]:
     Parsing and reading make many small values and no cycles; the collector would walk them again and again,
     about a quarter of the cost of 131,072 tokens (bench/core.py), and more beside a large heap.
 
-    Threads may pause it at the same time; the one that found it running starts it again, whoever goes on.
+    Threads may pause it at the same time; the first one starts it again, even if others are still working.
     """
-    with _LOOKING:  # else one could pause what another has just started, and nobody would start it again
+    with (
+        _LOOKING
+    ):  # else one thread could pause it right after another has started it, and it would stay paused
         running = gc.isenabled()
         gc.disable()
     try:

@@ -48,22 +48,22 @@ class Texts:
     """Items of server-side tools in Responses, by field."""
 
     def by_field(self) -> dict[str, str]:
-        """The same, text by field; `text` only for plain completions."""
-        found = {REASONING: self.reasoning, CONTENT: self.content}
+        """The text of each field; `text` only for plain completions."""
+        texts = {REASONING: self.reasoning, CONTENT: self.content}
         for number, call in enumerate(self.tool_calls):
-            found[tool_name(number)] = call.name
-            found[tool_arguments(number)] = call.arguments
+            texts[tool_name(number)] = call.name
+            texts[tool_arguments(number)] = call.arguments
         if self.text is not None:
-            found[TEXT] = self.text
-        return {**found, **self.other}
+            texts[TEXT] = self.text
+        return {**texts, **self.other}
 
 
 def by_field(deltas: Iterable[Delta]) -> dict[str, list[Delta]]:
     """The deltas of each field, in their order."""
-    found: dict[str, list[Delta]] = {}
+    grouped: dict[str, list[Delta]] = {}
     for name, run in groupby(deltas, itemgetter(1)):  # of 131,072 deltas nearly all continue their field
-        found.setdefault(name, []).extend(run)
-    return found
+        grouped.setdefault(name, []).extend(run)
+    return grouped
 
 
 def tool_arguments(index: int) -> str:
@@ -78,15 +78,15 @@ def tool_name(index: int) -> str:
 
 def tool_index(field: str) -> int | None:
     """The tool call that a field belongs to, or None for another field."""
-    found = _TOOL.fullmatch(field)
-    return int(found[1]) if found else None
+    match = _TOOL.fullmatch(field)
+    return int(match[1]) if match else None
 
 
 def texts_of(deltas: Mapping[str, Sequence[Delta]]) -> Texts:
-    """The texts that the deltas of each field come to."""
-    joined = {name: "".join([delta[2] for delta in some]) for name, some in deltas.items()}
+    """The texts of the deltas of each field."""
+    joined = {name: "".join([delta[2] for delta in run]) for name, run in deltas.items()}
     calls = sorted({index for name in joined if (index := tool_index(name)) is not None})
-    known = {CONTENT, REASONING, TEXT}
+    plain = {CONTENT, REASONING, TEXT}
     return Texts(
         content=joined.get(CONTENT, ""),
         reasoning=joined.get(REASONING, ""),
@@ -95,5 +95,5 @@ def texts_of(deltas: Mapping[str, Sequence[Delta]]) -> Texts:
             for index in calls
         ),
         text=joined.get(TEXT),
-        other={name: text for name, text in joined.items() if name not in known and tool_index(name) is None},
+        other={name: text for name, text in joined.items() if name not in plain and tool_index(name) is None},
     )

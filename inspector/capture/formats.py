@@ -1,13 +1,13 @@
-"""Times, counts, cut texts and lists as people read them; `pages/ui/numbers.js` says the same in the browser.
+"""Times, counts, cut texts and lists for people; `pages/ui/numbers.js` does the same in the browser.
 
-`tests/formats.json` holds both to one table of cases.
+`tests/capture/formats.json` is the table of cases for both.
 """
 
 from collections.abc import Sequence
 
 _SECONDS_FROM = 10.0
 _MINUTES_FROM = 600.0
-_TENTHS_BELOW_MS = 9.95  # what rounds to 10.0 has no use for its tenth
+_TENTHS_BELOW_MS = 9.95  # larger values would be rounded to 10.0
 _SHOWN_FROM_MS = 0.05
 
 
@@ -16,18 +16,18 @@ def number(value: float, digits: int = 0) -> str:
     return f"{value:,.{digits}f}"
 
 
-def plural(amount: int, one: str, many: str | None = None) -> str:
-    """The word for so many, e.g. `token`, `tokens`."""
-    return one if amount == 1 else many or f"{one}s"
+def plural(amount: int, singular: str, many: str | None = None) -> str:
+    """Singular or plural of a word, e.g. `token`, `tokens`."""
+    return singular if amount == 1 else many or f"{singular}s"
 
 
-def count(amount: int, one: str, many: str | None = None) -> str:
+def count(amount: int, singular: str, many: str | None = None) -> str:
     """A number of things, e.g. `1 token`, `2,048 tokens`."""
-    return f"{number(amount)} {plural(amount, one, many)}"
+    return f"{number(amount)} {plural(amount, singular, many)}"
 
 
 def duration(seconds: float | None, unknown: str = "unknown") -> str:
-    """A time for a glance: milliseconds below ten seconds, then seconds, from ten minutes on minutes."""
+    """A time: milliseconds below ten seconds, then seconds, and minutes from ten minutes on."""
     if seconds is None:
         return unknown
     if 0 <= seconds * 1000 < _SHOWN_FROM_MS:
@@ -38,7 +38,7 @@ def duration(seconds: float | None, unknown: str = "unknown") -> str:
 
 
 def fine_duration(seconds: float | None, unknown: str = "unknown") -> str:
-    """A time to compare with others: the same with tenths of milliseconds."""
+    """A time to compare with others, with tenths of milliseconds."""
     if seconds is None:
         return unknown
     return f"{number(seconds * 1000, 1)} ms" if seconds < _SECONDS_FROM else _longer(seconds)
@@ -49,7 +49,7 @@ def _longer(seconds: float) -> str:
 
 
 def figure(value: float | None, unit: str = "", unknown: str = "unknown") -> str:
-    """A metric: of the unit `s` a time to compare; other units stand in the label."""
+    """A metric: a time to compare if the unit is `s`; other units are in the label."""
     if value is None:
         return unknown
     if unit == "s":

@@ -1,6 +1,6 @@
-"""Secrets out of requests and headers, before anything is written; all else stays as it is.
+"""Removes secrets from requests and headers before anything is written; all else stays as it is.
 
-Goes by names: it does not look for keys inside messages, and it does not guess from values.
+Names decide: keys inside messages are not searched for, and nothing is guessed from values.
 """
 
 import re
@@ -85,7 +85,7 @@ def redact(body: Any, *, headers: bool = False) -> Any:
     """
     pending: list[tuple[Any, Any, str]] = []
     copy = _kept(body, "headers" if headers else "", pending)
-    while pending:  # no recursion: a body may nest as deep as JSON reads
+    while pending:  # no recursion: a body may be nested as deeply as JSON can be read
         source, target, under = pending.pop()
         if isinstance(source, Mapping):
             for key, value in source.items():
@@ -133,9 +133,9 @@ def is_secret_parameter(name: str) -> bool:
     return plain in _IN_QUERY or plain.endswith(("-signature", "-credential")) or _is_secret_name(name)
 
 
-def _clean_url(found: re.Match[str]) -> str:
+def _clean_url(match: re.Match[str]) -> str:
     def drop(part: re.Match[str]) -> str:
         return "" if is_secret_parameter(part[1]) else part[0]
 
-    cleaned = _QUERY.sub(drop, _USER.sub("", found[0]))
-    return found[0] if cleaned == found[0] else cleaned.rstrip("?&")
+    cleaned = _QUERY.sub(drop, _USER.sub("", match[0]))
+    return match[0] if cleaned == match[0] else cleaned.rstrip("?&")

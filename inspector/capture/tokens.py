@@ -1,7 +1,7 @@
 """Tokens as columns: the IDs of one completion and the event that each came in.
 
 Columns, not objects: a capture of 131,072 tokens is two lists. `Token` is the value for one place,
-made when somebody asks.
+made on request.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ class Token:
     index: int
     """Place in the completion, from 0."""
     id: int
-    """Vocabulary id as the server sent it; may lie outside the vocabulary."""
+    """Vocabulary ID as the server sent it; may lie outside the vocabulary."""
     event: int
     """Index of the event that it came in."""
     arrival_s: float | None
@@ -31,7 +31,7 @@ class Tokens:
     ids: list[int] = field(default_factory=list)
     events: list[int] = field(default_factory=list)
     cut: bool = False
-    """True when there were more than are read."""
+    """True when there were more than `TOKENS`, which are not read."""
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -18,7 +18,7 @@ from inspector.capture.capture import EventKind
 from inspector.capture.deltas import CONTENT, tool_index
 from inspector.issues.final_messages import final_texts, reported_messages
 from inspector.issues.issue import Ended
-from inspector.protocol.harmony.parser_errors import Reason, parser_error
+from inspector.protocol.harmony.parser_errors import RejectionReason, parser_error
 from inspector.protocol.harmony.states import State, after
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.transcript import Message, Refusal
@@ -125,7 +125,11 @@ class Evidence:
         Empty if the rejected token and the tokens before it are known, or where a header was rejected.
         """
         stopped = self.rejection
-        if stopped is None or stopped.error.reason is not Reason.NOT_START or stopped.token_id is None:
+        if (
+            stopped is None
+            or stopped.error.reason is not RejectionReason.NOT_START
+            or stopped.token_id is None
+        ):
             return ()
         if self._supposed is not None or self.rejected_at is not None:
             return ()

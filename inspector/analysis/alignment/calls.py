@@ -1,4 +1,4 @@
-"""Which delivered tool call is which generated one: a lost call shifts the indexes of those after it."""
+"""Delivered tool calls paired with generated ones: a lost call shifts the indexes of those after it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
@@ -8,7 +8,7 @@ from inspector.capture.deltas import Delta, by_field, tool_arguments, tool_index
 from inspector.protocol.harmony.text import text_of
 
 _COMPARED_AT_MOST: Final = 200
-"""Calls up to which the pairing weighs every pair."""
+"""Calls up to which every pair is weighed."""
 
 
 class _Call(NamedTuple):
@@ -39,16 +39,16 @@ def _arrived(generated: Sequence[_Call], choice: ChoiceReading) -> list[int | No
     delivered = _delivered(choice)
     numbers = sorted(delivered)
     indexes: list[int | None] = [None] * len(generated)
-    for place, other in _pairs(generated, [delivered[number] for number in numbers]):
-        indexes[place] = numbers[other]
+    for place, match in _pairs(generated, [delivered[number] for number in numbers]):
+        indexes[place] = numbers[match]
     return indexes
 
 
-def renumbered(choice: ChoiceReading, found: Sequence[int | None]) -> Mapping[str, Sequence[Delta]]:
+def renumbered(choice: ChoiceReading, indexes: Sequence[int | None]) -> Mapping[str, Sequence[Delta]]:
     """The deltas by field, with each paired call under the number of the generated one."""
     names = {
         name: after
-        for number, index in enumerate(found)
+        for number, index in enumerate(indexes)
         if index is not None and index != number
         for name, after in (
             (tool_name(index), tool_name(number)),
@@ -97,9 +97,9 @@ def _delivered(choice: ChoiceReading) -> dict[int, _Call]:
 
 
 def _pairs(generated: Sequence[_Call], delivered: Sequence[_Call]) -> list[tuple[int, int]]:
-    """Order-keeping pairs of most weight; the same number where nothing speaks against it."""
+    """The pairs of most weight that keep the order; pairs by number if each of those has some weight."""
     same = min(len(generated), len(delivered))
-    alike = all(_weight(one, other) > 0 for one, other in zip(generated, delivered, strict=False))
+    alike = all(_weight(a, b) > 0 for a, b in zip(generated, delivered, strict=False))
     if (len(generated) == len(delivered) and alike) or same > _COMPARED_AT_MOST:
         return [(number, number) for number in range(same)]
     best = [[0] * (len(delivered) + 1) for _ in range(len(generated) + 1)]
@@ -122,12 +122,12 @@ def _pairs(generated: Sequence[_Call], delivered: Sequence[_Call]) -> list[tuple
 
 
 def _weight(generated: _Call, delivered: _Call) -> int:
-    """How much speaks for two calls being one: the event, then the name, then the arguments."""
+    """Similarity of two calls: by event first, then name, then arguments."""
     weight = 0
     if 0 <= generated.first_event <= delivered.first_event <= generated.last_event:
         weight += 9
     elif 0 <= generated.first_event <= delivered.first_event == generated.last_event + 1:
-        weight += 8  # a server may hold text back to the next event
+        weight += 8  # a server may send text one event later
     weight += 4 * (generated.name == delivered.name)
     if weight and generated.arguments == delivered.arguments:
         weight += 2

@@ -1,4 +1,7 @@
-"""Cells, fates and strays: the generated text token by token, what became of it, and text beyond it."""
+"""The values of an alignment: parts and cells of the generated text, its fates, and delivered text beyond it.
+
+A `Cell` is the only value that changes: matching marks, cell by cell, where its text arrived.
+"""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,7 +15,10 @@ from inspector.protocol.harmony.text import text_of, texts
 from inspector.protocol.harmony.vocab import VOCABULARY_SIZE
 
 FIRST_SPECIAL: Final = 199998
-"""First id of o200k_harmony that is a special token."""
+"""First ID of o200k_harmony that is a special token."""
+
+
+_BROKEN: Final = "\ufffd"
 
 
 class FateState(StrEnum):
@@ -34,14 +40,14 @@ class Fate:
     end: int
     state: FateState
     field: str | None
-    """The field that was promised."""
+    """The field that should deliver it; None where no field is defined."""
     delivered_in: str | None
     message: int | None
     generated: str
     delivered: str = ""
-    """Text that stands in their place, for garbled tokens."""
+    """Text that arrived in their place, for garbled tokens."""
     event: int | None = None
-    """Event of the delivery, where it is another than the tokens' own."""
+    """Event of the delivery, if it is not that of the tokens."""
 
 
 @dataclass(slots=True)
@@ -52,15 +58,25 @@ class Extra:
     field: str
     text: str
     start: int | None = None
-    """Tokens whose text it repeats, when it repeats some."""
+    """First of the tokens whose text it repeats; None if it repeats none."""
     end: int | None = None
     last_event: int | None = None
-    """Last event that brought some of it, if it came in several."""
+    """Last of its events, if it came in several."""
     separates: bool = False
     """True for what the server puts between two messages of the field."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
+class Alignment:
+    """Fates of all body tokens in token order, and what was delivered beyond them."""
+
+    fates: list[Fate]
+    extras: list[Extra]
+    calls: list[int | None]
+    """For each generated tool call the index under which it was delivered; None where its name was not."""
+
+
+@dataclass(frozen=True, slots=True)
 class Stray:
     """A piece of delivered text that no token explains so far."""
 
@@ -68,7 +84,7 @@ class Stray:
     field: str
     text: str
     place: int | None = None
-    """Where it stands among the cells of its field, if that is known: before the cell of that number."""
+    """The cell of its field before which it stands, by number; None if that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +94,9 @@ class Part:
     start: int
     end: int
     field: str | None
-    """The field that is promised; None when none is."""
+    """The field that should deliver it; None where no field is defined."""
     lane: str | None
-    """The field in which its text is looked for first."""
+    """The field in which its text is searched for first."""
     message: int | None
 
 
@@ -93,9 +109,9 @@ class Cell:
     text: str
     event: int
     field: str | None
-    """The field that was promised; None for text that is promised to none."""
+    """The field that should deliver it; None where no field is defined."""
     lane: str | None
-    """The field in which the text is looked for first."""
+    """The field in which its text is searched for first."""
     message: int | None
     state: FateState
     delivered_in: str | None = None
@@ -104,24 +120,23 @@ class Cell:
 
     @property
     def free(self) -> bool:
-        """True while nothing tells where the text went."""
+        """True until it is matched with delivered text."""
         return self.state is FateState.DROPPED or self.state is FateState.UNSERVED
 
     def reset(self) -> None:
-        """Back to unexplained."""
+        """Reset to unmatched."""
         self.state = FateState.UNSERVED if self.field is None else FateState.DROPPED
         self.delivered_in, self.delivered, self.delivery_event = None, "", None
 
     def arrive(self, field: str, event: int | None = None, state: FateState | None = None) -> None:
-        """The text arrived in `field`; as promised or misrouted, if `state` does not say it."""
+        """Mark the text as arrived in `field`; the state is OK or misrouted unless `state` is another."""
         if state is None:
-            as_promised = self.field is None or self.field == field
-            state = FateState.OK if as_promised else FateState.MISROUTED
+            state = FateState.OK if self.field is None or self.field == field else FateState.MISROUTED
         self.state, self.delivered_in, self.delivery_event = state, field, event
 
 
 class Pool:
-    """Cells whose texts are searched for a run that gives a text; a run is not used twice."""
+    """Cells that are searched for a run of neighbours with a given text."""
 
     def __init__(self, cells: Iterable[Cell]) -> None:
         self.cells = list(cells)
@@ -129,30 +144,46 @@ class Pool:
         self._text = "".join(cell.text for cell in self.cells)
 
     def run(self, text: str, *, last: bool = False) -> Sequence[Cell]:
-        """Free neighbours whose texts together are `text`: the first, or the last; empty when none are."""
+        """The first run of free cells with this text, or the `last`; empty when there is none."""
         return self._find(text, last=last, end=len(self._text), free=True)
 
     def run_before(self, text: str, event: int) -> Sequence[Cell]:
-        """The last neighbours whose texts together are `text` and that came by `event`, free or not."""
+        """The last run with this text whose tokens came in `event` or before, free or not."""
         count = bisect_right(self.cells, event, key=lambda cell: cell.event)
         return self._find(text, last=True, end=self._starts[count], free=False)
 
     def _find(self, text: str, *, last: bool, end: int, free: bool) -> Sequence[Cell]:
         at = self._text.rfind(text, 0, end) if last else self._text.find(text, 0, end)
-        tries = 64  # a text that stands everywhere between the borders must not cost its square
+        tries = 64  # a text that occurs everywhere, but at no border of cells, must not take quadratic time
         while at >= 0 and tries:
             tries -= 1
             first, stop = bisect_left(self._starts, at), bisect_left(self._starts, at + len(text))
             if self._starts[first] == at and self._starts[stop] == at + len(text):
-                found = self.cells[first:stop]
-                if not free or all(cell.free for cell in found):
-                    return found
+                run = self.cells[first:stop]
+                if not free or all(cell.free for cell in run):
+                    return run
             at = self._text.rfind(text, 0, at + len(text) - 1) if last else self._text.find(text, at + 1, end)
         return ()
 
 
+def whole_fate(part: Part, field: str, text: str) -> Fate:
+    """The fate of a part whose text arrived in `field` as a whole."""
+    in_message = part.message is not None
+    state = FateState.OK if in_message or part.field is not None else FateState.MISROUTED
+    return Fate(
+        part.start, part.end, state, part.field, field, part.message, text, "" if in_message else text
+    )
+
+
+def same_text(spans: Sequence[Sequence[int]], generated: str, delivered: str) -> bool:
+    """True when all arrived; a character that a span only begins may arrive as U+FFFD or not at all."""
+    if generated == delivered:
+        return True
+    return _BROKEN in delivered and "".join([text_of(span) for span in spans]) == delivered
+
+
 def visible(ids: Sequence[int], skip_special: bool) -> Sequence[int]:
-    """The IDs, with special tokens made to show nothing if the server leaves them out."""
+    """The IDs, with special tokens replaced by IDs without text if the server leaves them out."""
     if not skip_special:
         return ids
     return [-1 if FIRST_SPECIAL <= token_id < VOCABULARY_SIZE else token_id for token_id in ids]
@@ -161,8 +192,8 @@ def visible(ids: Sequence[int], skip_special: bool) -> Sequence[int]:
 def cells_of(tokens: Tokens, part: Part, *, skip_special: bool = False) -> Iterator[Cell]:
     """Cells of the tokens of one body or rejected run.
 
-    A character that its end cuts off has no cell, as it does not count as lost, unless it is all that a
-    message without a field has.
+    A character that its end cuts off has no cell and cannot be lost, unless it is all that a message without
+    a field has.
     """
     state = FateState.UNSERVED if part.field is None else FateState.DROPPED
     first = part.start
@@ -178,7 +209,7 @@ def cells_of(tokens: Tokens, part: Part, *, skip_special: bool = False) -> Itera
 
 
 def fates_of(cells: Sequence[Cell]) -> Iterator[Fate]:
-    """Neighbours of one message with one fate, as one."""
+    """The fates of cells; adjacent cells of one message with the same fate have one together."""
     at = 0
     while at < len(cells):
         head = cells[at]

@@ -1,11 +1,12 @@
-"""A choice aligned as its request asks for it: what was echoed, where it stopped, which markers it shows."""
+"""A choice aligned as its request asks: what is echoed, where it stops, whether special tokens are text."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from inspector.analysis.alignment.cells import Extra, visible
-from inspector.analysis.alignment.fields import Alignment, Ending, align
+from inspector.analysis.alignment.cells import Alignment, Extra, visible
+from inspector.analysis.alignment.completions import StopOptions, align_completion
+from inspector.analysis.alignment.fields import align_fields
 from inspector.analysis.reading import ChoiceReading, Reading
 from inspector.capture.capture import EventKind
 from inspector.capture.deltas import Delta
@@ -25,34 +26,32 @@ def alignments(reading: Reading) -> dict[int, Alignment | None]:
 
 
 def align_choice(reading: Reading, choice: ChoiceReading) -> Alignment | None:
-    """Where the tokens of a choice were delivered; None when that cannot be told."""
-    request = reading.header.request
+    """Where the tokens of a choice were delivered; None when that cannot be determined."""
     if not choice.has_ids or not reading.spec.delivers:
         return None
-    raw = reading.spec.raw
-    if raw:
-        shown = _without_prompt(reading, choice)
-        if shown is None:
-            return None  # the prompt stands before the text, and it is not known
-        choice = shown
-    laid = align(
-        choice,
-        raw=raw,
-        skip_special=raw and _skips_special(request, choice),
-        ending=Ending(
-            stops=_strings(request.get("stop")),
-            stop_ids=frozenset(token_ids(request.get("stop_token_ids"))),
-            included=request.get("include_stop_str_in_output") is True,
-        ),
-        unstreamed=_unstreamed(reading, choice),
+    if not reading.spec.raw:
+        alignment = align_fields(choice, unstreamed=_is_unstreamed(reading, choice))
+        extras = _with_separators(choice, alignment.extras)
+        return Alignment(fates=alignment.fates, extras=extras, calls=alignment.calls)
+    response = _without_prompt(reading, choice)
+    if response is None:
+        return None
+    request = reading.header.request
+    stop = StopOptions(
+        strings=_strings(request.get("stop")),
+        token_ids=frozenset(token_ids(request.get("stop_token_ids"))),
+        included=request.get("include_stop_str_in_output") is True,
     )
-    _mark_separators(choice, laid.extras)
-    return laid
+    return align_completion(response, stop, skip_special=_skips_special(request, response))
 
 
-def _mark_separators(choice: ChoiceReading, extras: list[Extra]) -> None:
-    """Mark what the server puts between two messages of a field, once for each place between two."""
-    separator, events = choice.expected.separator, choice.tokens.events
+def _with_separators(choice: ChoiceReading, extras: Sequence[Extra]) -> list[Extra]:
+    """The extras, with what the server puts between two messages of a field marked as such.
+
+    There is one separator between two messages, so an extra of three separators is split if there is room for
+    only one or two where it arrived.
+    """
+    separator = choice.expected.separator
     gaps: dict[str, list[tuple[int, int]]] = {}
     marked: list[Extra] = []
     for extra in extras:
@@ -61,64 +60,82 @@ def _mark_separators(choice: ChoiceReading, extras: list[Extra]) -> None:
             marked.append(extra)
             continue
         if extra.field not in gaps:
-            found = choice.expected.gaps(extra.field, choice.tokens.ids)
-            gaps[extra.field] = [(events[end - 1], events[start]) for end, start in found]
-        left = gaps[extra.field]
+            gaps[extra.field] = _event_gaps(choice, extra.field)
         last = extra.event if extra.last_event is None else extra.last_event
-        here = [gap for gap in left if gap[0] < 0 or (gap[0] <= last and extra.event <= gap[1])][:count]
-        for gap in here:
-            left.remove(gap)
-            event = extra.event if gap[0] < 0 else min(max(extra.event, gap[0]), last)
+        matching = [
+            (before, after)
+            for before, after in gaps[extra.field]
+            if before < 0 or (before <= last and extra.event <= after)
+        ][:count]
+        for before, after in matching:
+            gaps[extra.field].remove((before, after))
+            event = extra.event if before < 0 else min(max(extra.event, before), last)
             marked.append(Extra(event, extra.field, separator, separates=True))
-        if len(here) < count:
-            rest = separator * (count - len(here))
-            marked.append(extra if not here else replace(extra, text=rest, start=None, end=None))
-    extras[:] = marked
+        if not matching:
+            marked.append(extra)
+        elif len(matching) < count:
+            marked.append(replace(extra, text=separator * (count - len(matching)), start=None, end=None))
+    return marked
+
+
+def _event_gaps(choice: ChoiceReading, field: str) -> list[tuple[int, int]]:
+    """For each two adjacent messages of a field, the events in which one ends and the next begins."""
+    events = choice.tokens.events
+    return [(events[end - 1], events[start]) for end, start in choice.expected.gaps(field, choice.tokens.ids)]
 
 
 def _skips_special(request: Mapping[str, Any], choice: ChoiceReading) -> bool:
-    """Whether a completion leaves markers out; where the request does not say, markers in its text do."""
-    asked = request.get("skip_special_tokens")
-    if isinstance(asked, bool):
-        return asked
+    """Whether a completion leaves out special tokens, by the request or else by its text."""
+    requested = request.get("skip_special_tokens")
+    if isinstance(requested, bool):
+        return requested
     text = "".join([delta.text for delta in choice.deltas])
     return not any(marker.text in text for marker in Marker)
 
 
 def _without_prompt(reading: Reading, choice: ChoiceReading) -> ChoiceReading | None:
-    """The choice without the prompt that `echo` puts before its text, as vLLM's ids are of the answer only.
+    """The choice without the prompt that `echo` puts before its text: vLLM's IDs are of the response only.
 
-    None where the prompt is asked for and not known.
+    None where the request asks for the prompt and it is not known.
     """
     request = reading.header.request
-    echo, asked = request.get("echo"), request.get("prompt")
+    echo, prompt = request.get("echo"), request.get("prompt")
     if echo is False or (echo is None and request):
         return choice
-    ids = reading.stream.prompt_ids or token_ids(asked)
-    prompt = asked if isinstance(asked, str) else text_of(ids) if ids else None
+    ids = reading.stream.prompt_ids or token_ids(prompt)
+    echoed = prompt if isinstance(prompt, str) else text_of(ids) if ids else None
     text = "".join([delta.text for delta in choice.deltas])
-    if not request and prompt is None:  # a dump without its request: all before the answer is the prompt
-        ids = choice.tokens.ids
-        answers = (text_of(visible(some, skip)) for some in (ids, ids[:-1]) for skip in (False, True))
-        answer = next((one for one in answers if one and text.endswith(one)), text)
-        prompt = text.removesuffix(answer)
-    if prompt is None or not text.startswith(prompt):
+    if echoed is None and not request:
+        echoed = text.removesuffix(_response_text(choice, text))
+    if echoed is None or not text.startswith(echoed):
         return None if echo else choice
-    left, deltas = len(prompt), list[Delta]()
-    for delta in choice.deltas:
-        rest = delta.text[left:]
-        left = max(left - len(delta.text), 0)
-        if rest:
-            deltas.append(Delta(delta.event, delta.field, rest))
-    return replace(choice, deltas=deltas)
+    return replace(choice, deltas=_without_start(choice.deltas, len(echoed)))
+
+
+def _response_text(choice: ChoiceReading, text: str) -> str:
+    """The end of `text` that the tokens account for; all of it where they do not account for its end."""
+    ids = choice.tokens.ids
+    candidates = (text_of(visible(span, skip)) for span in (ids, ids[:-1]) for skip in (False, True))
+    return next((candidate for candidate in candidates if candidate and text.endswith(candidate)), text)
+
+
+def _without_start(deltas: Sequence[Delta], length: int) -> list[Delta]:
+    """The deltas without their first `length` characters; those without other characters are left out."""
+    rest: list[Delta] = []
+    for delta in deltas:
+        text = delta.text[length:]
+        length = max(length - len(delta.text), 0)
+        if text:
+            rest.append(Delta(delta.event, delta.field, text))
+    return rest
 
 
 def _strings(value: object) -> tuple[str, ...]:
-    one = value if isinstance(value, list) else [value]
-    return tuple(item for item in one if isinstance(item, str) and item)
+    strings = value if isinstance(value, list) else [value]
+    return tuple(text for text in strings if isinstance(text, str) and text)
 
 
-def _unstreamed(reading: Reading, choice: ChoiceReading) -> bool:
-    """True when the answer came as one body."""
+def _is_unstreamed(reading: Reading, choice: ChoiceReading) -> bool:
+    """True when the response came as one body."""
     first = choice.deltas[0].event if choice.deltas else -1
     return 0 <= first < len(reading.events) and reading.events[first].kind is EventKind.BODY

@@ -12,10 +12,10 @@ from inspector.protocol.harmony.text import texts
 from inspector.protocol.harmony.vocab import MARKERS
 
 _SEARCHES_AT_MOST: Final = 256
-"""Texts whose origin is searched over the whole stream; a stream wrong everywhere has thousands."""
+"""Texts whose origin is searched over the whole stream; a stream that is wrong everywhere has thousands."""
 
 _FIELDS_AT_MOST: Final = 16
-"""Fields whose stray texts are searched for; a stream has a handful, a hostile one thousands."""
+"""Fields whose strays are searched for; a stream has a handful, a hostile one thousands."""
 
 _BROKEN: Final = "\ufffd"
 
@@ -23,12 +23,12 @@ _BROKEN: Final = "\ufffd"
 def explain(
     cells: Sequence[Cell], strays: Sequence[Stray], ids: Sequence[int]
 ) -> tuple[list[Extra], list[Fate]]:
-    """Say of each stray what it is; those that remain repeat text, leak framing or come from nowhere."""
-    left = _by_same_event(cells, strays)
-    groups = _joined(left)
+    """Explain strays one way after another; those that remain repeat text, leak framing or have no source."""
+    remaining = _by_same_event(cells, strays)
+    groups = _joined(remaining)
     groups = _by_equal_run(cells, groups)
-    left = _in_their_place(cells, [stray for group in groups for stray in group])
-    return _origins(cells, left, ids)
+    remaining = _in_their_place(cells, [stray for group in groups for stray in group])
+    return _origins(cells, remaining, ids)
 
 
 def _by_same_event(cells: Sequence[Cell], strays: Sequence[Stray]) -> list[Stray]:
@@ -36,21 +36,23 @@ def _by_same_event(cells: Sequence[Cell], strays: Sequence[Stray]) -> list[Stray
     for cell in cells:
         if cell.free and cell.event >= 0:
             free[cell.event].append(cell)
-    left: list[Stray] = []
+    remaining: list[Stray] = []
     for stray in strays:
-        here = sorted((cell for cell in free.get(stray.event, ()) if cell.free), key=lambda cell: cell.token)
-        found = select(here, stray.text, stray.field) if len(left) < _SEARCHES_AT_MOST else ()
-        for cell in found:
+        candidates = sorted(
+            (cell for cell in free.get(stray.event, ()) if cell.free), key=lambda cell: cell.token
+        )
+        selected = select(candidates, stray.text, stray.field) if len(remaining) < _SEARCHES_AT_MOST else ()
+        for cell in selected:
             cell.arrive(stray.field)
-        if not found:
-            left.append(stray)
-    return left
+        if not selected:
+            remaining.append(stray)
+    return remaining
 
 
 def _joined(strays: Iterable[Stray]) -> list[list[Stray]]:
-    """Strays of one field in neighbouring events, together."""
+    """Strays of one field in adjacent events, together."""
     groups: list[list[Stray]] = []
-    for stray in sorted(strays, key=lambda one: (one.field, one.event)):
+    for stray in sorted(strays, key=lambda stray: (stray.field, stray.event)):
         last = groups[-1][-1] if groups else None
         if last is not None and last.field == stray.field and stray.event - last.event <= 1:
             groups[-1].append(stray)
@@ -80,8 +82,8 @@ def _by_equal_run(cells: Sequence[Cell], groups: Sequence[list[Stray]]) -> list[
                 Pool(cell for cell in lost if cell.field != stray_field),
                 Pool(cell for cell in cells if cell.state is FateState.UNSERVED),
             )
-        own, other, loose = pools[stray_field]
-        for pool in (own, other, loose):
+        own, foreign, loose = pools[stray_field]
+        for pool in (own, foreign, loose):
             run = pool.run(text)
             for cell in run:
                 cell.arrive(stray_field, event, FateState.REORDERED if pool is own else None)
@@ -89,15 +91,15 @@ def _by_equal_run(cells: Sequence[Cell], groups: Sequence[list[Stray]]) -> list[
                 return True
         return False
 
-    left: list[list[Stray]] = []
+    remaining: list[list[Stray]] = []
     for group in groups:
         first = group[0]
         if move(first.field, first.event, "".join([stray.text for stray in group])):
             continue
         rest = [s for s in group if len(group) == 1 or not move(s.field, s.event, s.text)]
         if rest:
-            left.append(rest)
-    return left
+            remaining.append(rest)
+    return remaining
 
 
 def _in_their_place(cells: Sequence[Cell], strays: Sequence[Stray]) -> list[Stray]:
@@ -105,42 +107,42 @@ def _in_their_place(cells: Sequence[Cell], strays: Sequence[Stray]) -> list[Stra
     lanes: defaultdict[str | None, list[Cell]] = defaultdict(list)
     for cell in cells:
         lanes[cell.lane].append(cell)
-    left: list[Stray] = []
+    remaining: list[Stray] = []
     for stray in strays:
-        mine = lanes.get(stray.field, [])
-        here = _free_at(mine, stray)
-        if not here:
-            left.append(stray)
+        lane = lanes.get(stray.field, [])
+        garbled = _free_at(lane, stray)
+        if not garbled:
+            remaining.append(stray)
             continue
-        for cell in here:
+        for cell in garbled:
             cell.arrive(stray.field, None, FateState.GARBLED)
-        here[0].delivered += stray.text
-    return left
+        garbled[0].delivered += stray.text
+    return remaining
 
 
-def _free_at(mine: Sequence[Cell], stray: Stray) -> Sequence[Cell]:
-    """The lost cells in whose place a stray stands."""
-    timed = stray.event >= 0 and bool(mine) and mine[0].event >= 0
+def _free_at(lane: Sequence[Cell], stray: Stray) -> Sequence[Cell]:
+    """The lost cells in whose place a stray arrived."""
+    timed = stray.event >= 0 and bool(lane) and lane[0].event >= 0
     if stray.place is not None:
         end = stray.place
-        while end < len(mine) and mine[end].state is FateState.DROPPED:
+        while end < len(lane) and lane[end].state is FateState.DROPPED:
             end += 1
-        here = mine[stray.place : end]
+        lost = lane[stray.place : end]
         if not timed:
-            return here or _half(mine[stray.place : stray.place + 1])
-        here = [cell for cell in here if cell.event == stray.event]
-        if here:
-            return here
+            return lost or _half(lane[stray.place : stray.place + 1])
+        lost = [cell for cell in lost if cell.event == stray.event]
+        if lost:
+            return lost
     if not timed:
         return ()
-    # A field's tokens stand in event order, so binary search finds this event's.
-    first = bisect_left(mine, stray.event, key=lambda cell: cell.event)
-    last = bisect_right(mine, stray.event, key=lambda cell: cell.event)
-    here = [cell for cell in mine[first:last] if cell.state is FateState.DROPPED]
-    if not here and _BROKEN in stray.text:
+    # The tokens of a field are in the order of events, so binary search finds those of this event.
+    first = bisect_left(lane, stray.event, key=lambda cell: cell.event)
+    last = bisect_right(lane, stray.event, key=lambda cell: cell.event)
+    lost = [cell for cell in lane[first:last] if cell.state is FateState.DROPPED]
+    if not lost and _BROKEN in stray.text:
         # U+FFFD sent before the token that completes the character: that token is the field's next.
-        return _half(mine[first : last + 1])
-    return here
+        return _half(lane[first : last + 1])
+    return lost
 
 
 def _half(cells: Sequence[Cell]) -> Sequence[Cell]:
@@ -150,10 +152,10 @@ def _half(cells: Sequence[Cell]) -> Sequence[Cell]:
 def _origins(
     cells: Sequence[Cell], strays: Sequence[Stray], ids: Sequence[int]
 ) -> tuple[list[Extra], list[Fate]]:
-    """Where the rest comes from: tokens delivered before, framing of messages, or nowhere."""
+    """The source of the strays that remain: tokens delivered before, framing of messages, or none."""
     extras: list[Extra] = []
     leaks: list[Fate] = []
-    known: dict[str, Pool] = {}
+    pools: dict[str, Pool] = {}
     framing = _Framing(ids) if strays else None
     for number, group in enumerate(_joined(strays)):
         first = group[0]
@@ -166,9 +168,9 @@ def _origins(
                 state, start, end = FateState.MISROUTED, *span
                 leaks.append(Fate(start, end, state, None, first.field, None, text, text, first.event))
                 continue
-            if first.field not in known and len(known) < _FIELDS_AT_MOST:
-                known[first.field] = Pool(cell for cell in cells if cell.delivered_in == first.field)
-            if first.field in known and (run := known[first.field].run_before(text, first.event)):
+            if first.field not in pools and len(pools) < _FIELDS_AT_MOST:
+                pools[first.field] = Pool(cell for cell in cells if cell.delivered_in == first.field)
+            if first.field in pools and (run := pools[first.field].run_before(text, first.event)):
                 extra.start, extra.end = run[0].first, run[-1].token + 1
         extras.append(extra)
     return extras, leaks
@@ -181,17 +183,17 @@ class _Framing:
     """
 
     def __init__(self, ids: Sequence[int]) -> None:
-        shown = texts(ids)
+        token_texts = texts(ids)
         self._ids = ids
-        self._text = "".join(shown)
-        self._starts = [0, *accumulate(map(len, shown))]
+        self._text = "".join(token_texts)
+        self._starts = [0, *accumulate(map(len, token_texts))]
 
     def find(self, text: str) -> tuple[int, int] | None:
         """The last tokens that read `text`, a special token among them."""
         at = self._text.rfind(text)
         if at < 0:
             return None
-        # Tokens that show nothing, as the beginnings of characters, share a start: take all of them.
+        # Tokens without text, as those that begin a character, have the start of the next one: take them all.
         first, last = bisect_left(self._starts, at), bisect_left(self._starts, at + len(text))
         exact = self._starts[first] == at and self._starts[last] == at + len(text)
         return (first, last) if exact and not MARKERS.isdisjoint(self._ids[first:last]) else None

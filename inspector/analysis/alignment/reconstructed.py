@@ -35,7 +35,7 @@ def _reconstructed_events(choice: ChoiceReading) -> list[int]:
             lanes[part.lane].append(part)
     for field, parts in lanes.items():
         cells = [cell for part in parts for cell in cells_of(choice.tokens, part)]
-        match_field(cells, [Stray(*one) for one in sent[field]], sent[field])
+        match_field(cells, [Stray(*delivery) for delivery in sent[field]], sent[field])
         for cell in cells:
             if cell.delivery_event is not None:
                 arrived.update(dict.fromkeys(range(cell.first, cell.token + 1), cell.delivery_event))
@@ -52,5 +52,5 @@ def _filled(choice: ChoiceReading, arrived: Mapping[int, int]) -> list[int]:
             events[place] = following
     last = next((event for event in events if event >= 0), choice.deltas[0].event if choice.deltas else 0)
     for place in range(count):
-        events[place] = last = max(events[place], last)  # nothing came before what stands before it
+        events[place] = last = max(events[place], last)  # a token cannot arrive before the tokens before it
     return events

@@ -1,6 +1,6 @@
-"""Two texts aligned: the pieces that stand in a text in order, and what is left of both.
+"""Two texts aligned: the pieces that occur in a text in order, and what remains of both.
 
-Knows nothing of fields or events. Work and memory are bounded whatever the texts are.
+Knows nothing of fields or events. Work and memory are bounded for all texts.
 """
 
 from bisect import bisect_left, bisect_right
@@ -17,10 +17,10 @@ _CELLS_AT_MOST: Final = 200_000_000
 
 
 _TOKEN_CELLS_AT_MOST: Final = 3_000_000_000
-"""The same for tokens, some seconds at most."""
+"""The same for tokens; a few seconds at most."""
 
 _TRIES_AT_MOST: Final = 20_000
-"""Places between token borders at which a piece is found in vain before that is given up."""
+"""Places between token borders at which a piece may be found before the search at borders is given up."""
 
 
 _SLIDE_AT_MOST: Final = 1_000
@@ -47,35 +47,35 @@ class Gap(NamedTuple):
 
 
 class Rest(NamedTuple):
-    """Characters of a piece that do not stand in the text in order."""
+    """Characters of a piece that do not occur in the text in order."""
 
     piece: int
     text: str
 
 
 def embed(text: str, pieces: Sequence[str]) -> list[tuple[int, int]] | None:
-    """Places where the pieces stand in `text`, one after another, each as early as it can.
+    """Places of the pieces in `text`, one after another, each as early as possible.
 
-    None when they do not all stand there in order. If any order-keeping places exist, these do.
+    None when they do not all occur there in order: an earlier place never rules out a later one.
     """
     places: list[tuple[int, int]] = []
     at = 0
     for piece in pieces:
-        found = text.find(piece, at)
-        if found < 0:
+        start = text.find(piece, at)
+        if start < 0:
             return None
-        at = found + len(piece)
-        places.append((found, at))
+        at = start + len(piece)
+        places.append((start, at))
     return places
 
 
 def embed_tokens(text: str, borders: Sequence[int], pieces: Sequence[str]) -> list[tuple[int, int]] | None:
-    """Runs of tokens (first, past the last) that read as the pieces, in order and each as early as it can.
+    """Runs of tokens (first, past the last) with the texts of the pieces, in order, as early as possible.
 
     `borders` are the places where the tokens of `text` begin, and its end. None when the pieces are not all
     there.
     """
-    found: list[tuple[int, int]] = []
+    runs: list[tuple[int, int]] = []
     at = 0
     tries = _TRIES_AT_MOST + len(pieces)
     for piece in pieces:
@@ -87,13 +87,13 @@ def embed_tokens(text: str, borders: Sequence[int], pieces: Sequence[str]) -> li
             at += 1
         if at < 0 or not tries:
             return None
-        found.append((first, last))
+        runs.append((first, last))
         at = borders[last]
-    return found
+    return runs
 
 
 def embed_or_align(text: str, pieces: Sequence[str]) -> tuple[list[Gap], list[Rest]]:
-    """Gaps of `text` that no piece covers, and what of the pieces does not stand in it in order.
+    """Gaps of `text` that no piece covers, and what of the pieces does not occur in it in order.
 
     Servers send whole tokens, so pieces are looked for at the borders of the tokens that encoding `text`
     gives, and anywhere if they are not all there.
@@ -125,44 +125,45 @@ def embed_or_align(text: str, pieces: Sequence[str]) -> tuple[list[Gap], list[Re
 
 
 def token_blocks(text: str, borders: Sequence[int], pieces: Sequence[str]) -> list[Block]:
-    """Whole tokens of `text` that stand in the joined pieces, in order.
+    """Whole tokens of `text` that occur in the joined pieces, in order.
 
     Tokens are compared first, the pieces encoded one by one; within what differs then, characters, as
     servers cut pieces where no token of another encoding ends. `borders` are the places of the tokens.
     """
     joined = "".join(pieces)
     sent = [0, *accumulate(len(part) for piece in pieces for part in texts(encode_plain(piece)))]
-    mine = [text[start:end] for start, end in pairwise(borders)]
-    theirs = [joined[start:end] for start, end in pairwise(sent)]
-    if len(mine) * len(theirs) > _TOKEN_CELLS_AT_MOST:
+    generated = [text[start:end] for start, end in pairwise(borders)]
+    delivered = [joined[start:end] for start, end in pairwise(sent)]
+    if len(generated) * len(delivered) > _TOKEN_CELLS_AT_MOST:
         return list(whole_tokens(blocks(text, joined), borders))
     # `levenshtein` takes more time and, by halving, no more memory than its input.
-    small = len(mine) * len(theirs) <= _CELLS_AT_MOST
-    codes = lcs(mine, theirs) if small else levenshtein(mine, theirs)
-    found: list[Block] = []
-    at = seen = 0
+    small = len(generated) * len(delivered) <= _CELLS_AT_MOST
+    codes = lcs(generated, delivered) if small else levenshtein(generated, delivered)
+    common: list[Block] = []
+    at = sent_at = 0
     equal = [code for code in codes if code.tag == "equal"]
     spans = [(code.src_start, code.src_end, code.dest_start, code.dest_end) for code in equal]
-    for start, end, first, last in (*spans, (len(mine), len(mine), len(theirs), len(theirs))):
-        if start > at and first > seen:
-            inner = blocks(text[borders[at] : borders[start]], joined[sent[seen] : sent[first]])
-            moved = (Block(b.start + borders[at], b.end + borders[at], b.sent + sent[seen]) for b in inner)
-            found.extend(whole_tokens(moved, borders))
-        found.append(Block(borders[start], borders[end], sent[first]))
-        at, seen = end, last
-    return _at_pieces(_side_by_side(found), borders, joined, {0, *accumulate(map(len, pieces))})
+    for start, end, first, last in (*spans, (len(generated), len(generated), len(delivered), len(delivered))):
+        if start > at and first > sent_at:
+            inner = blocks(text[borders[at] : borders[start]], joined[sent[sent_at] : sent[first]])
+            moved = (Block(b.start + borders[at], b.end + borders[at], b.sent + sent[sent_at]) for b in inner)
+            common.extend(whole_tokens(moved, borders))
+        common.append(Block(borders[start], borders[end], sent[first]))
+        at, sent_at = end, last
+    return _at_pieces(_touching_joined(common), borders, joined, {0, *accumulate(map(len, pieces))})
 
 
 def _at_pieces(
-    found: list[Block], borders: Sequence[int], joined: str, starts: Collection[int]
+    common: Sequence[Block], borders: Sequence[int], joined: str, starts: Collection[int]
 ) -> list[Block]:
-    """The same blocks, where what was sent beyond the text begins with a piece if it can.
+    """The same blocks, moved so that text sent beyond the generated text begins with a piece where possible.
 
-    Of `(1)>(1)>` either half may be the surplus, and what stands between as well; servers repeat pieces.
+    Of `(1)>(1)>` either half may be the surplus, or the middle; servers repeat whole pieces.
     """
     places = set(borders)
-    for number in range(1, len(found)):
-        before, after = found[number - 1], found[number]
+    moved = list(common)
+    for number in range(1, len(moved)):
+        before, after = moved[number - 1], moved[number]
         begin, end = before.sent + before.end - before.start, after.sent
         if before.end != after.start or begin in starts:
             continue
@@ -170,15 +171,15 @@ def _at_pieces(
             if joined[begin - shift] != joined[end - shift]:
                 break
             if begin - shift in starts and before.end - shift in places:
-                found[number - 1] = Block(before.start, before.end - shift, before.sent)
-                found[number] = Block(after.start - shift, after.end, after.sent - shift)
+                moved[number - 1] = Block(before.start, before.end - shift, before.sent)
+                moved[number] = Block(after.start - shift, after.end, after.sent - shift)
                 break
-    return [block for block in found if block.start < block.end]
+    return [block for block in moved if block.start < block.end]
 
 
-def whole_tokens(found: Iterable[Block], borders: Sequence[int]) -> Iterator[Block]:
+def whole_tokens(common: Iterable[Block], borders: Sequence[int]) -> Iterator[Block]:
     """Blocks shrunk to token borders of the text; those that hold no whole token are left out."""
-    for block in found:
+    for block in common:
         first = borders[bisect_left(borders, block.start)]
         last = borders[bisect_right(borders, block.end) - 1]
         if first < last:
@@ -189,22 +190,22 @@ def blocks(text: str, sent: str) -> list[Block]:
     """Common parts of two texts, in order; in texts too long to compare, only the ends."""
     head = common_prefix(text, sent)
     tail = common_prefix(text[head:][::-1], sent[head:][::-1])
-    inner, other = text[head : len(text) - tail], sent[head : len(sent) - tail]
-    found = [Block(0, head, 0)]
-    if inner and other and len(inner) * len(other) <= _CELLS_AT_MOST:
-        found.extend(
+    inner, sent_inner = text[head : len(text) - tail], sent[head : len(sent) - tail]
+    common = [Block(0, head, 0)]
+    if inner and sent_inner and len(inner) * len(sent_inner) <= _CELLS_AT_MOST:
+        common.extend(
             Block(head + code.src_start, head + code.src_end, head + code.dest_start)
-            for code in lcs(inner, other)
+            for code in lcs(inner, sent_inner)
             if code.tag == "equal"
         )
-    found.append(Block(len(text) - tail, len(text), len(sent) - tail))
-    return _side_by_side(found)
+    common.append(Block(len(text) - tail, len(text), len(sent) - tail))
+    return _touching_joined(common)
 
 
-def _side_by_side(found: Iterable[Block]) -> list[Block]:
-    """Blocks that touch on both sides, as one; empty ones are left out."""
+def _touching_joined(common: Iterable[Block]) -> list[Block]:
+    """The blocks, those that touch on both sides as one; empty ones are left out."""
     merged: list[Block] = []
-    for block in found:
+    for block in common:
         last = merged[-1] if merged else None
         if last is not None and last.end == block.start and last.sent + last.end - last.start == block.sent:
             merged[-1] = Block(last.start, block.end, last.sent)
@@ -224,10 +225,10 @@ def _cut(spans: Sequence[tuple[int, int]], pieces: Sequence[str], ends: Sequence
     """Spans of the joined pieces, cut at the pieces' borders."""
     for start, end in spans:
         place = bisect_right(ends, start)
-        here = start
-        while here < end:
+        at = start
+        while at < end:
             first = ends[place] - len(pieces[place])
             border = min(end, ends[place])
-            if border > here:
-                yield Rest(place, pieces[place][here - first : border - first])
-            here, place = border, place + 1
+            if border > at:
+                yield Rest(place, pieces[place][at - first : border - first])
+            at, place = border, place + 1

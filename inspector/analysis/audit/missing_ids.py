@@ -40,7 +40,7 @@ def ids_missing(reading: Reading) -> bool:
 def evidence_hint(reading: Reading) -> str:
     """How to get the evidence that a reading lacks, one sentence."""
     return reading.engine.evidence_hint(
-        reading.spec, asked=asks_for_ids(reading), version=reading.server_version
+        reading.spec, requested=asks_for_ids(reading), version=reading.server_version
     )
 
 

@@ -13,13 +13,17 @@ from typing import Literal, assert_never
 
 from inspector.analysis.audit.finding import Implied, Missing
 from inspector.analysis.reading import ChoiceReading, Reading
-from inspector.protocol.harmony.parser_errors import ParserError, Reason
+from inspector.protocol.harmony.parser_errors import ParserError, RejectionReason
 from inspector.protocol.harmony.text import text_of, texts
 from inspector.protocol.harmony.vocab import MARKERS, Marker
 from inspector.protocol.wire.stream import ServerError
 
 _HeaderReason = Literal[
-    Reason.UNKNOWN_ROLE, Reason.NO_ROLE, Reason.NO_CHANNEL, Reason.EXTRA_WORDS, Reason.UNDECODABLE
+    RejectionReason.UNKNOWN_ROLE,
+    RejectionReason.NO_ROLE,
+    RejectionReason.NO_CHANNEL,
+    RejectionReason.EXTRA_WORDS,
+    RejectionReason.UNDECODABLE,
 ]
 """Why a header is rejected at its end."""
 
@@ -57,7 +61,7 @@ class Rejection:
     @property
     def unsent(self) -> tuple[UnsentKind, ...]:
         """Cells after the last token sent, in order."""
-        if self.error.reason is Reason.UNFINISHED:
+        if self.error.reason is RejectionReason.UNFINISHED:
             return ()
         whole = self.error.reason.in_header and self.header is None
         last = UnsentKind.HEADER if whole else UnsentKind.TOKEN
@@ -66,7 +70,7 @@ class Rejection:
     @property
     def token_id(self) -> int | None:
         """The id at which the parser stopped; None for a header that was never sent."""
-        if self.error.reason is Reason.NOT_START:
+        if self.error.reason is RejectionReason.NOT_START:
             return self.error.token_id
         return None if self.header is None else int(Marker.MESSAGE)
 
@@ -146,9 +150,9 @@ class _Where:
     def missing_of_header(self, error: ParserError) -> Missing | None:
         """What is missing of the open header; None when it is not the rejected one."""
         reason = error.reason
-        if self.open_header is None or reason is Reason.NOT_START:
+        if self.open_header is None or reason is RejectionReason.NOT_START:
             return None
-        if self.exact or reason is Reason.UNFINISHED:
+        if self.exact or reason is RejectionReason.UNFINISHED:
             return Missing.NONE
         whole, begun = self._holds(reason, error.quoted)
         return Missing.POSSIBLE if whole else Missing.CERTAIN if begun else None
@@ -159,15 +163,15 @@ class _Where:
         role = text.removeprefix(Marker.START.text)
         own = role != text  # else the prompt gave the role
         match reason:
-            case Reason.UNKNOWN_ROLE:
+            case RejectionReason.UNKNOWN_ROLE:
                 return own and role.startswith(quoted), own and quoted.startswith(role)
-            case Reason.NO_ROLE:
+            case RejectionReason.NO_ROLE:
                 return own and role.startswith("<|"), own and not role
-            case Reason.NO_CHANNEL:
+            case RejectionReason.NO_CHANNEL:
                 return text.rstrip().endswith(Marker.CHANNEL.text), Marker.CHANNEL.text not in text
-            case Reason.EXTRA_WORDS:
+            case RejectionReason.EXTRA_WORDS:
                 return quoted != "" and _joined(quoted) in _joined(text), True
-            case Reason.UNDECODABLE:
+            case RejectionReason.UNDECODABLE:
                 return True, True
             case _:
                 assert_never(reason)
@@ -188,12 +192,12 @@ def _joined(text: str) -> str:
 def culprit(ids: Sequence[int], start: int, end: int, error: ParserError) -> tuple[int, int] | None:
     """Tokens of a header that an error is about; None when its words are not found in the header."""
     match error.reason:
-        case Reason.NO_CHANNEL:
+        case RejectionReason.NO_CHANNEL:
             marks = [place for place in range(start, end) if ids[place] == Marker.CHANNEL]
             return (marks[-1], marks[-1] + 1) if marks else None
-        case Reason.NO_ROLE:
+        case RejectionReason.NO_ROLE:
             return (start, start + 1) if start < end and ids[start] == Marker.START else None
-        case Reason.UNKNOWN_ROLE | Reason.EXTRA_WORDS if error.quoted.strip():
+        case RejectionReason.UNKNOWN_ROLE | RejectionReason.EXTRA_WORDS if error.quoted.strip():
             return _quoted(texts(ids[start:end]), start, error)
         case _:
             return None

@@ -129,7 +129,7 @@ def _chat_checks(run: LiveRun) -> Iterator[Check]:
         yield failed(
             "token ids",
             "The stream has no token IDs, so what the model generated is unknown.",
-            reading.engine.evidence_hint(reading.spec, asked=True, version=reading.server_version),
+            reading.engine.evidence_hint(reading.spec, requested=True, version=reading.server_version),
         )
         yield unknown("harmony", "Without token IDs the format is not seen.")
         return

@@ -1,4 +1,4 @@
-"""What is particular to one server or front end: a module each, and the table that tells them apart."""
+"""What is particular to each server or front end: a module for each, and the table of all."""
 
 from inspector.protocol.engines.engine import Engine
 from inspector.protocol.engines.table import (

@@ -1,4 +1,4 @@
-"""The description of a server or front end: everything above asks it instead of knowing a server by name."""
+"""The description of a server or front end; no other code depends on the name of a server."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -26,28 +26,28 @@ class Engine:
     label: str
     """What people call it; a version follows."""
     front_end: str = ""
-    """What a sentence calls it, for a server that has several front ends."""
+    """Its name in a sentence, for a server that has several front ends."""
     program: str
     """Its name in `affected` and `fixed_in` of the catalogue of known issues."""
 
-    # --- how it says its name and version ---
+    # --- how to recognize it, and its version ---
 
     owners: tuple[str, ...]
     """Values of `owned_by` in its `/v1/models`."""
     fingerprint: re.Pattern[str] | None = None
     """Its `system_fingerprint`; the group `version` is the release."""
     version_lines: tuple[tuple[str, re.Pattern[str]], ...] = ()
-    """What tells its version in a log or an error text, best first: words for it, and an expression with the
-    group `version`."""
+    """How its version appears in a log or error text, best first: words for the source, and an expression
+    with the group `version`."""
     version_words: tuple[str, ...] = ()
-    """A line without any of these words tells no version, so that most lines need no expression."""
+    """A line without any of these words has no version, so that most lines need no expression."""
     source_files: Mapping[str, Endpoint] = field(default_factory=dict)
     """Parts of the paths of its own source files, and the endpoint that they serve."""
 
     named: re.Pattern[str] | None = None
     """Its name as people write it."""
     printed: re.Pattern[str] | None = None
-    """What only the server prints of itself, or what starts it, in a text or log."""
+    """What only this server prints, or what starts it, in a text or log."""
     prefix: re.Pattern[str] | None = None
     """What its processes write before a line of a log."""
 
@@ -65,25 +65,25 @@ class Engine:
     silent: frozenset[Endpoint] = frozenset()
     """Endpoints on which it closes the connection without an error event when its parser fails."""
     parser_error: Callable[[str], ParserError | None] = parser_error
-    """Reads the words of its error; None where they are not those of its Harmony parser."""
+    """Reads its error message; None where it is not from its Harmony parser."""
 
-    # --- token ids ---
+    # --- token IDs ---
 
     ids_since: str = ""
-    """First release that knows the request key for token ids."""
+    """First release with the request key for token IDs."""
     all_ids_since: Mapping[Endpoint, str] = field(default_factory=dict)
-    """First release that sends the ids of all tokens, where that is a later one."""
+    """First release that sends the IDs of all tokens, if that is a later one."""
     evidence_keys: Mapping[Endpoint, str] = field(default_factory=dict)
     """Request keys that bring evidence, where they differ from those of the table of endpoints."""
     own_ids: Callable[[Mapping[str, Any]], Sequence[int]] | None = None
-    """Token ids that a chunk of chat has in a place of this server's own, not in `choices[].token_ids`."""
+    """Reads token IDs that a chat chunk of this server has elsewhere than in `choices[].token_ids`."""
 
     # --- quirks by release ---
 
     logprobs_alone_since: str = ""
     """First release that sends a chat chunk for logprobs alone."""
     whole_steps_since: str = ""
-    """First release that loses no text where an event with several tokens crosses a message."""
+    """First release that loses no text when the tokens of one event belong to two messages."""
 
     # --- hints for whoever runs it ---
 
@@ -94,7 +94,7 @@ class Engine:
     tools_question: str
     """What to look at when a request with tools fails for another reason, one sentence."""
     tools_words: tuple[str, ...] = ()
-    """Words of its own errors that ask for just that."""
+    """Words of its own errors that ask for exactly that."""
     reasoning_hint: str
     """What to change when the reasoning does not arrive in its field, one sentence."""
 
@@ -104,22 +104,22 @@ class Engine:
 
     def version_of(self, fingerprint: str | None) -> str | None:
         """The version in a `system_fingerprint`; None for another server's."""
-        found = self.fingerprint.match(fingerprint or "") if self.fingerprint else None
-        return found["version"] if found else None
+        match = self.fingerprint.match(fingerprint or "") if self.fingerprint else None
+        return match["version"] if match else None
 
     def reached(self, version: str | None, since: str) -> bool | None:
         """Whether a version is at `since` or later; None when the version is not known."""
-        first, mine = _release(since), _release(version or "")
+        first, release = _release(since), _release(version or "")
         if first is None:
             return True
-        return None if mine is None else mine >= first
+        return None if release is None else release >= first
 
     def sends_all_ids(self, endpoint: Endpoint, version: str | None) -> bool | None:
-        """Whether a version sends the ids of all tokens; None when the version is not known."""
+        """Whether a version sends the IDs of all tokens; None when the version is not known."""
         return self.reached(version, self.all_ids_since.get(endpoint, ""))
 
     def keeps_logprobs(self, version: str | None) -> bool:
-        """True when a version sends chunks of logprobs that deliver nothing else; true when it is unknown."""
+        """Whether a version sends chunks that have only logprobs; True when the version is not known."""
         return self.reached(version, self.logprobs_alone_since) is not False
 
     def evidence_key(self, spec: EndpointSpec) -> str:
@@ -127,7 +127,7 @@ class Engine:
         return self.evidence_keys.get(spec.endpoint, spec.evidence_key)
 
     def or_newer(self, since: str, version: str | None) -> str:
-        """A release or newer, for advice; empty where it is known that the server runs one."""
+        """A release or newer, for advice; empty if the server is known to run one."""
         return "" if self.reached(version, since) else f"{self.label} {since} or newer"
 
     def ids_hint(self, version: str | None = None) -> str:
@@ -138,13 +138,15 @@ class Engine:
         release = self.or_newer(self.ids_since, version)
         return f"To get them, send {keys} ({places}{f', {release}' if release else ''})."
 
-    def evidence_hint(self, spec: EndpointSpec, *, asked: bool = False, version: str | None = None) -> str:
-        """How to get evidence that is missing, one sentence; `asked` where the request asks for it."""
+    def evidence_hint(
+        self, spec: EndpointSpec, *, requested: bool = False, version: str | None = None
+    ) -> str:
+        """How to get evidence that is missing, one sentence; `requested` if the request asks for it."""
         if not spec.carries_ids:
             return spec.no_ids
         key = self.evidence_key(spec)
         release = self.or_newer(self.all_ids_since.get(spec.endpoint, self.ids_since), version)
-        if not asked:
+        if not requested:
             return f"To find out, send `{key}: true` with the request{f' ({release})' if release else ''}."
         where = f"to {release}, and not through" if release else "to the server itself, not through"
         return (
@@ -154,5 +156,5 @@ class Engine:
 
 
 def _release(text: str) -> tuple[int, int, int] | None:
-    found = _RELEASE.match(text)
-    return (int(found[1]), int(found[2]), int(found[3] or 0)) if found else None
+    match = _RELEASE.match(text)
+    return (int(match[1]), int(match[2]), int(match[3] or 0)) if match else None

@@ -1,4 +1,4 @@
-"""What this program's own server, which replays captures, says under `owned_by`: whose response it was."""
+"""The `owned_by` of this program's own server, which replays captures: it names the original server."""
 
 from typing import Final
 
@@ -8,16 +8,16 @@ _OF: Final = f"{_PLAYBACK}/"
 
 
 def replayed_from(owned_by: str | None) -> str:
-    """What a replay of a capture says under `owned_by`: that it is one, and of which server's response."""
+    """The `owned_by` of a replay: it says that it is one, and of which server's response."""
     owner = original_owner(owned_by)
     return _PLAYBACK if owner in {None, "", _PLAYBACK} else f"{_OF}{owner}"
 
 
 def original_owner(owned_by: str | None) -> str | None:
-    """The server that a response came from first, replayed or not."""
+    """The `owned_by` of the server that a response came from first, replayed or not."""
     return None if owned_by is None else owned_by.removeprefix(_OF)
 
 
 def is_replayed(owned_by: str | None) -> bool:
-    """Whether a response was replayed: it answers another request than the one that was sent for it."""
+    """Whether a response was replayed: it belongs to another request than the one that was sent."""
     return owned_by is not None and (owned_by == _PLAYBACK or owned_by.startswith(_OF))

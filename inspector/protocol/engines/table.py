@@ -13,10 +13,11 @@ from inspector.protocol.harmony.contract import Contract
 ENGINES: Final = (VLLM, VLLM_RUST)
 
 DEFAULT: Final = VLLM
-"""What a capture is taken to come from when nothing tells."""
+"""The engine that is assumed when a capture does not name one."""
 
-_UNTOLD: Final = replace(
-    DEFAULT.contract, separator=next(one.contract.separator for one in ENGINES if one.contract.separator)
+_ANY_SEPARATOR: Final = replace(
+    DEFAULT.contract,
+    separator=next(engine.contract.separator for engine in ENGINES if engine.contract.separator),
 )
 
 PACKAGES: Final = tuple(engine.package for engine in ENGINES if engine.package)
@@ -25,11 +26,11 @@ PACKAGES: Final = tuple(engine.package for engine in ENGINES if engine.package)
 OWN_IDS: Final[tuple[Callable[[Mapping[str, Any]], Sequence[int]], ...]] = tuple(
     engine.own_ids for engine in ENGINES if engine.own_ids is not None
 )
-"""Readers of token ids in places of a server's own."""
+"""Readers of token IDs that some server has elsewhere than the others."""
 
 
 def engine_of(*, owned_by: str | None = None, fingerprint: str | None = None) -> Engine:
-    """The engine by its own word, `owned_by` of its model list or `system_fingerprint`; else the default."""
+    """The engine that `owned_by` of the model list or `system_fingerprint` names; else the default."""
     owner = original_owner(owned_by)
     for engine in ENGINES:
         if owner in engine.owners:
@@ -38,20 +39,20 @@ def engine_of(*, owned_by: str | None = None, fingerprint: str | None = None) ->
 
 
 def says_engine(*, owned_by: str | None = None, fingerprint: str | None = None) -> bool:
-    """True when the engine is known by its own word; else it may be any, and the default is assumed."""
+    """Whether one of the two names the engine; otherwise the default is only assumed."""
     owner = original_owner(owned_by)
     return any(owner in engine.owners or engine.version_of(fingerprint) for engine in ENGINES)
 
 
 def contract_of(*, owned_by: str | None = None, fingerprint: str | None = None) -> Contract:
-    """The contract of the engine; where nothing tells which it is, any engine may have put its separators."""
-    told = says_engine(owned_by=owned_by, fingerprint=fingerprint)
-    return engine_of(owned_by=owned_by, fingerprint=fingerprint).contract if told else _UNTOLD
+    """The contract of the engine; of an unknown one, the default with the separators that any engine adds."""
+    is_named = says_engine(owned_by=owned_by, fingerprint=fingerprint)
+    return engine_of(owned_by=owned_by, fingerprint=fingerprint).contract if is_named else _ANY_SEPARATOR
 
 
 def versions_in(line: str) -> Iterator[tuple[str, str]]:
-    """Versions that a line of a log or an error text tells, with what tells them, best first."""
+    """Versions in a line of a log or an error text, each with its source, best first."""
     for engine in ENGINES:
         for source, expression in engine.version_lines:
-            if found := expression.search(line):
-                yield found["version"].rstrip("."), source
+            if match := expression.search(line):
+                yield match["version"].rstrip("."), source

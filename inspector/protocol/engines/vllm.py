@@ -1,9 +1,9 @@
 """vLLM's Python front end, the server of most captures.
 
-- Token ids: `return_token_ids` is known from 0.10.2 (pull request 22587); up to 0.12 chat sends no chunk, and
-  so no ids, for tokens without text of their own (issue 27482, pull request 29074).
+- Token IDs: `return_token_ids` exists from 0.10.2 (pull request 22587); up to 0.12 chat sends no chunk, and
+  so no IDs, for tokens without text of their own (issue 27482, pull request 29074).
 - A parser error ends the stream with an error event up to 0.31, on Responses without one; from 0.32 on it is
-  passed over in silence.
+  ignored.
 - Reasoning is `reasoning_content` up to 0.11, both names in 0.12 and 0.13, then `reasoning`.
 """
 

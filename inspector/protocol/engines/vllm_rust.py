@@ -3,10 +3,10 @@
 Measured on 0.33.0, where the Python front end of the same release does the opposite:
 
 - Parser errors are reported: an error chunk (code 500) takes the place of the chunk of the rejected token,
-  whose id is therefore not in the stream. Streams that go on after a stop token (`ignore_eos`) end so too.
+  whose ID is therefore not in the stream. So end streams that go on after a stop token (`ignore_eos`) too.
 - A line feed separates a second or later message of one field from the one before.
 - A call without arguments has no event at all. No flag changes that.
-- A recipient on the final channel makes no tool call: its text is the answer.
+- A recipient on the final channel makes no tool call: the text is content.
 - There is no `/v1/responses` (404).
 """
 

@@ -1,11 +1,11 @@
-"""What a client should get for a transcript, by the contract of its server, from token ids alone.
+"""What a client should get for a transcript, by the contract of its server, from token IDs alone.
 
 The usual contract, which vLLM's Python front end keeps:
 
 Analysis without recipient goes to reasoning; final, and commentary without recipient (a preamble),
 to content; `functions.*` recipients on any channel to tool calls, in order. For anything else
 (python, browser, container, an unknown channel, a role that is not the assistant) no field is
-promised.
+defined.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from inspector.protocol.harmony.transcript import Message, Transcript
 from inspector.protocol.harmony.vocab import Marker
 
 FUNCTIONS: Final = "functions."
-"""What a recipient begins with that is a function of the request."""
+"""Prefix of the recipients that are functions of the request."""
 _CONSTRAIN: Final = Marker.CONSTRAIN.text
 
 
@@ -36,7 +36,7 @@ class Contract:
     """Which channel a server delivers in which field, and what it adds."""
 
     fields: Mapping[str, str] = field(default_factory=lambda: STANDARD_FIELDS)
-    """Field of each channel, for messages without a recipient; channels that are not here have none."""
+    """Field of each channel, for messages without a recipient; other channels have none."""
     calls_never_on: frozenset[str] = frozenset()
     """Channels on which a recipient means nothing: their messages go by the channel."""
     separator: str = ""
@@ -49,15 +49,15 @@ STANDARD: Final = Contract()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
-    """The body of one message, or a refused run, and the field that should deliver it."""
+    """The body of one message, or a rejected run, and the field that should deliver it."""
 
     start: int
     """First token of the text."""
     end: int
     field: str | None
-    """None when no field is promised."""
+    """None where no field is defined."""
     message: int | None
-    """Index of the message in the transcript; None for a refused run."""
+    """Index of the message in the transcript; None for a rejected run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,15 +81,15 @@ class Expected:
 
     def texts(self, field: str, ids: Sequence[int]) -> list[str]:
         """Generated texts of one field, one for each of its messages that has any."""
-        found = (text_of(ids[s.start : s.end]) for s in self.segments if s.field == field)
-        return [text for text in found if text]
+        texts = (text_of(ids[s.start : s.end]) for s in self.segments if s.field == field)
+        return [text for text in texts if text]
 
     def text(self, field: str, ids: Sequence[int]) -> str:
         """Generated text of one field."""
         return "".join(self.texts(field, ids))
 
     def gaps(self, field: str, ids: Sequence[int]) -> list[tuple[int, int]]:
-        """Where a separator may stand in a field: after a message, empty or not, and before the next text."""
+        """Where a separator may be sent: at the end of a message, and before the next text of the field."""
         own = [segment for segment in self.segments if segment.field == field]
         return [
             (before.end, segment.start)
@@ -133,8 +133,8 @@ def _field(message: Message, contract: Contract) -> str | None:
     header = message.header
     if header.role != "assistant":
         return None
-    # `<|channel|>final <|constrain|>json` names a content type; the Harmony library reads a recipient of it.
-    answer_as = header.channel == "final" and (header.recipient or "").startswith(_CONSTRAIN)
-    if header.recipient is not None and not answer_as and header.channel not in contract.calls_never_on:
+    # `<|channel|>final <|constrain|>json` has a content type, which the Harmony library reads as a recipient.
+    is_content_type = header.channel == "final" and (header.recipient or "").startswith(_CONSTRAIN)
+    if header.recipient is not None and not is_content_type and header.channel not in contract.calls_never_on:
         return None
     return contract.fields.get(header.channel or "")

@@ -15,7 +15,7 @@ _LOOKED_AT: Final = 20_000
 """Characters of a message that are read: a header is quoted whole, and a model can make it long."""
 
 
-class Reason(StrEnum):
+class RejectionReason(StrEnum):
     """Why the parser stopped."""
 
     NOT_START = "not start"
@@ -34,14 +34,14 @@ class Reason(StrEnum):
     @property
     def in_header(self) -> bool:
         """True when a header was rejected, false for a token between messages."""
-        return self is not Reason.NOT_START
+        return self is not RejectionReason.NOT_START
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParserError:
     """One message of the parser, read."""
 
-    reason: Reason
+    reason: RejectionReason
     token_id: int | None = None
     """The rejected token; None for headers."""
     quoted: str = ""
@@ -52,25 +52,25 @@ def parser_error(message: str) -> ParserError | None:
     """The parser's error in a message, wherever it stands in it; None when there is none."""
     message = message[:_LOOKED_AT]
     for pattern, read in _MESSAGES:
-        if (found := pattern.search(message)) is not None:
-            return read(found)
+        if (match := pattern.search(message)) is not None:
+            return read(match)
     return None
 
 
-def _token(found: re.Match[str]) -> ParserError:
-    return ParserError(reason=Reason.NOT_START, token_id=int(found[1]))
+def _token(match: re.Match[str]) -> ParserError:
+    return ParserError(reason=RejectionReason.NOT_START, token_id=int(match[1]))
 
 
-def _role(found: re.Match[str]) -> ParserError:
-    return ParserError(reason=Reason.UNKNOWN_ROLE, quoted=found[1])
+def _role(match: re.Match[str]) -> ParserError:
+    return ParserError(reason=RejectionReason.UNKNOWN_ROLE, quoted=match[1])
 
 
-def _words(found: re.Match[str]) -> ParserError:
-    quoted = [_unescaped(one) for one in _STRING.findall(found[1])]
-    return ParserError(reason=Reason.EXTRA_WORDS, quoted=" ".join(quoted))
+def _words(match: re.Match[str]) -> ParserError:
+    quoted = [_unescaped(string) for string in _STRING.findall(match[1])]
+    return ParserError(reason=RejectionReason.EXTRA_WORDS, quoted=" ".join(quoted))
 
 
-def _only(reason: Reason) -> Callable[[re.Match[str]], ParserError]:
+def _only(reason: RejectionReason) -> Callable[[re.Match[str]], ParserError]:
     return lambda _: ParserError(reason=reason)
 
 
@@ -78,10 +78,13 @@ _MESSAGES: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], ParserEr
     (re.compile(r"Unexpected token (\d{1,10}) while expecting start token \d"), _token),
     (re.compile(r"Unknown role: ([^\n]*)"), _role),
     (re.compile(r"unexpected tokens remaining in message header: (.*)", re.DOTALL), _words),
-    (re.compile(r"channel marker present but no channel value found in header"), _only(Reason.NO_CHANNEL)),
-    (re.compile(r"message header did not contain a role"), _only(Reason.NO_ROLE)),
-    (re.compile(r"could not decode header"), _only(Reason.UNDECODABLE)),
-    (re.compile(r"Unexpected EOS while waiting for message header"), _only(Reason.UNFINISHED)),
+    (
+        re.compile(r"channel marker present but no channel value found in header"),
+        _only(RejectionReason.NO_CHANNEL),
+    ),
+    (re.compile(r"message header did not contain a role"), _only(RejectionReason.NO_ROLE)),
+    (re.compile(r"could not decode header"), _only(RejectionReason.UNDECODABLE)),
+    (re.compile(r"Unexpected EOS while waiting for message header"), _only(RejectionReason.UNFINISHED)),
 )
 
 _STRING: Final = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
@@ -94,8 +97,8 @@ def _unescaped(text: str) -> str:
     return _ESCAPE.sub(_character, text)
 
 
-def _character(found: re.Match[str]) -> str:
-    if found[1]:
-        code = int(found[1], 16)
+def _character(match: re.Match[str]) -> str:
+    if match[1]:
+        code = int(match[1], 16)
         return chr(code) if code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF else "\ufffd"
-    return _ESCAPED.get(found[2], found[2])
+    return _ESCAPED.get(match[2], match[2])

@@ -137,12 +137,12 @@ class _Group(NamedTuple):
     turn: int | None
     """Number of the turn; None for all turns together."""
     rows: Sequence[Row]
-    count: int
+    counted: int
 
     @property
     def missing(self) -> int:
         """Tokens that the server counted beyond the likeliest spellings."""
-        return self.count - sum(len(row[0]) for row in self.rows)
+        return self.counted - sum(len(row[0]) for row in self.rows)
 
 
 class _Solution(NamedTuple):
@@ -194,12 +194,12 @@ def reconstruct(
 
 def _groups(rows: Sequence[Sequence[Row]], total: int, per_turn: Sequence[int] | None) -> list[_Group]:
     if per_turn is not None and len(per_turn) == len(rows) and sum(per_turn) == total:
-        return [_Group(turn, rows[turn], count) for turn, count in enumerate(per_turn)]
+        return [_Group(turn, rows[turn], counted) for turn, counted in enumerate(per_turn)]
     return [_Group(None, [row for turn in rows for row in turn], total)]
 
 
 def _solve(group: _Group) -> _Solution | None:
-    """All ways to spell the messages in `group.count` tokens; None when there is none."""
+    """All ways to spell the messages in `group.counted` tokens; None when there is none."""
     reachable: list[set[int]] = [{0}]
     """Before each message and after the last: the sums of offsets that the messages so far reach."""
     for row in group.rows:

@@ -1,8 +1,8 @@
 """Text per token, also when a character is split over several tokens.
 
-A token adds bytes; a character is shown at the token that completes it, and the tokens before it
-show nothing. Bytes that can never become a character show U+FFFD at the token that makes that
-certain, exactly as one decoding of all bytes would (Unicode 15, section 3.9, maximal subparts).
+A token adds bytes. A character belongs to the token that completes it, and the tokens before it have no
+text. Bytes that can never become a character are U+FFFD at the token that makes that certain, exactly as
+in one decoding of all bytes (Unicode 15, section 3.9, maximal subparts).
 """
 
 from codecs import getincrementaldecoder
@@ -16,7 +16,7 @@ _UTF8 = getincrementaldecoder("utf-8")
 def text_of(ids: Iterable[int], *, ended: bool = True) -> str:
     """Text of some tokens together; invalid UTF-8 becomes U+FFFD.
 
-    Without `ended` a character that the last tokens only begin shows nothing, as it may still be completed.
+    Without `ended` a character that the last tokens only begin has no text, as it may still be completed.
     """
     return _UTF8("replace").decode(join_bytes(ids), ended)
 
@@ -24,10 +24,10 @@ def text_of(ids: Iterable[int], *, ended: bool = True) -> str:
 def texts(ids: Sequence[int], *, ended: bool = True) -> list[str]:
     """Text that each token completes; joined it is `text_of(ids)`.
 
-    Without `ended` a character that the last tokens only begin shows nothing, as it may still be completed.
+    Without `ended` a character that the last tokens only begin has no text, as it may still be completed.
     """
     decoder = _UTF8("replace")
-    shown = [decoder.decode(token_bytes(token_id)) for token_id in ids]
-    if shown and ended:
-        shown[-1] += decoder.decode(b"", True)
-    return shown
+    texts = [decoder.decode(token_bytes(token_id)) for token_id in ids]
+    if texts and ended:
+        texts[-1] += decoder.decode(b"", True)
+    return texts

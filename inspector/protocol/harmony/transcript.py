@@ -1,4 +1,4 @@
-"""Harmony events folded to messages with exact token spans; refused runs stand between them."""
+"""Harmony events folded to messages with exact token spans, and rejected runs between them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,22 +31,22 @@ class Message:
     body_end: int
     """Past the last body token."""
     end: int
-    """Past the last token, the closing marker included."""
+    """Past the last token, the stop token included."""
     header: Header = _OPEN
     in_body: bool = False
     """False while the header is open."""
     complete: bool = False
-    """True once a stop marker closed it."""
+    """True once a stop token closed it."""
     in_prompt: bool = False
     """Whether the prompt ended in its `<|start|>assistant`, as is usual."""
 
 
 @dataclass(slots=True)
 class Refusal:
-    """A run of tokens from the one that the judge refused to the next `<|start|>`.
+    """A run of tokens from the one that the reference parser rejected to the next `<|start|>`.
 
-    For a refused header the run begins with the header's own first token, as `start` says; `at` is the
-    token that the judge refused, negative when it stands in the prompt.
+    For a rejected header the run begins with the header's own first token, as `start` says; `at` is the
+    token that the reference parser rejected, negative when it stands in the prompt.
     """
 
     start: int
@@ -59,12 +59,12 @@ class Refusal:
 
     @property
     def in_header(self) -> bool:
-        """True when a header was refused, at its `<|message|>`."""
+        """True when a header was rejected, at its `<|message|>`."""
         return self.state in HEADER_STATES
 
 
 class Transcript:
-    """All messages and refused runs of one completion, in token order; grows with `receive`."""
+    """All messages and rejected runs of one completion, in token order; grows with `receive`."""
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
@@ -122,7 +122,7 @@ class Transcript:
         self._open = None
 
     def _stretch(self, to: int) -> None:
-        """An open header or refused run reaches to the newest token."""
+        """Extend an open header or rejected run to the newest token."""
         match self._open:
             case Message(in_body=False) as message:
                 message.body = message.body_end = message.end = max(to, message.start)

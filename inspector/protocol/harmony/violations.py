@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple, assert_never
 
-from inspector.protocol.harmony.parser_errors import ParserError, Reason
+from inspector.protocol.harmony.parser_errors import ParserError, RejectionReason
 from inspector.protocol.harmony.vocab import ASSISTANT, Marker, join_bytes, token_bytes
 
 ENDOFTEXT: Final = 199999
@@ -287,7 +287,7 @@ def of_header(
             break
         place = outcome
     else:
-        if not accepted and (error is None or error.reason is Reason.UNFINISHED):
+        if not accepted and (error is None or error.reason is RejectionReason.UNFINISHED):
             return Violated(Violation.UNFINISHED_HEADER, place, None)
     text = join_bytes(ids[start:end]).decode("utf-8", "replace")
     violation = _of_words(text, opened=opened, error=error, accepted=accepted)
@@ -298,7 +298,7 @@ def _of_words(text: str, *, opened: bool, error: ParserError | None, accepted: b
     """What is wrong with the words of a header whose tokens stand where they may."""
     role = _ROLE_WORD.match(text) if opened else None
     word = role[1] if role else ""
-    if error is not None and error.reason is Reason.UNKNOWN_ROLE:
+    if error is not None and error.reason is RejectionReason.UNKNOWN_ROLE:
         word = error.quoted
     if word.startswith(_ASSISTANT * 2):
         return Violation.DOUBLED_ROLE
@@ -306,17 +306,17 @@ def _of_words(text: str, *, opened: bool, error: ParserError | None, accepted: b
         return Violation.GLUED_ROLE
     if accepted:
         return None
-    reason = Reason.EXTRA_WORDS if error is None else error.reason
+    reason = RejectionReason.EXTRA_WORDS if error is None else error.reason
     match reason:
-        case Reason.UNKNOWN_ROLE:
+        case RejectionReason.UNKNOWN_ROLE:
             return Violation.UNKNOWN_ROLE
-        case Reason.NO_ROLE:
+        case RejectionReason.NO_ROLE:
             return Violation.NO_ROLE
-        case Reason.NO_CHANNEL:
+        case RejectionReason.NO_CHANNEL:
             return Violation.NO_CHANNEL
-        case Reason.UNFINISHED:
+        case RejectionReason.UNFINISHED:
             return Violation.UNFINISHED_HEADER
-        case Reason.EXTRA_WORDS | Reason.UNDECODABLE | Reason.NOT_START:
+        case RejectionReason.EXTRA_WORDS | RejectionReason.UNDECODABLE | RejectionReason.NOT_START:
             if text.count(_TO) > 1:
                 return Violation.SECOND_RECIPIENT
             after = Marker.CONSTRAIN.text in text

@@ -49,13 +49,13 @@ def is_marker(token_id: int) -> bool:
 
 def marker_places(ids: Sequence[int]) -> list[int]:
     """Places of the IDs that frame messages, in order."""
-    found: list[int] = []
+    places: list[int] = []
     for marker in MARKERS.intersection(ids):  # few, and each search runs in C
         at = -1
         with suppress(ValueError):
             while True:
-                found.append(at := ids.index(marker, at + 1))
-    return sorted(found)
+                places.append(at := ids.index(marker, at + 1))
+    return sorted(places)
 
 
 @cache
@@ -92,17 +92,21 @@ def is_endless(text: str) -> bool:
 def encode(text: str) -> list[int]:
     """Token IDs of Harmony text; special tokens such as `<|start|>` in it become their IDs."""
     inner = encoding()
-    return [one for part in _parts(_sound(text)) for one in inner.encode(part, allowed_special="all")]
+    return [
+        token_id for part in _parts(_sound(text)) for token_id in inner.encode(part, allowed_special="all")
+    ]
 
 
 def encode_plain(text: str) -> list[int]:
     """Token IDs of plain text; `<|start|>` and the like in it stay text."""
     inner = encoding()
-    return [one for part in _parts(_sound(text)) for one in inner.encode(part, disallowed_special=())]
+    return [
+        token_id for part in _parts(_sound(text)) for token_id in inner.encode(part, disallowed_special=())
+    ]
 
 
 def _parts(text: str) -> Iterator[str]:
-    """The text, in slices where a run in it is endless."""
+    """The text, cut into slices within endless runs."""
     at = 0
     for run in _ENDLESS.finditer(text) if len(text) > _RUN_AT_MOST else ():
         for cut in range(run.start() + _RUN_AT_MOST, run.end(), _RUN_AT_MOST):
@@ -112,27 +116,27 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def _sound(text: str) -> str:
-    """The text with `?` for half surrogates, which JSON can bring and no encoding takes."""
+    """The text with `?` for half surrogates, which JSON can contain and no encoding accepts."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 class _BytesTable(dict[int, bytes]):
-    """Bytes of each id, filled at first use: a capture uses few of the 201,088."""
+    """Bytes of each ID, filled at first use: a capture uses few of the 201,088."""
 
     def __missing__(self, token_id: int) -> bytes:
-        known = b""
+        added = b""
         if 0 <= token_id < VOCABULARY_SIZE:
-            known = bytes(encoding()._inner.decode_bytes([token_id]))
-        if len(self) < VOCABULARY_SIZE:  # ids from outside must not fill the memory
-            self[token_id] = known
-        return known
+            added = bytes(encoding()._inner.decode_bytes([token_id]))
+        if len(self) < VOCABULARY_SIZE:  # IDs from outside must not fill the memory
+            self[token_id] = added
+        return added
 
 
 _BYTES: Final = _BytesTable()
 
 
 def token_bytes(token_id: int) -> bytes:
-    """Bytes that a token adds; empty for an id outside the vocabulary."""
+    """Bytes that a token adds; empty for an ID outside the vocabulary."""
     return _BYTES[token_id]
 
 

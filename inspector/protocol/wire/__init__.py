@@ -1,1 +1,1 @@
-"""What vLLM sends, one endpoint a module: payloads in, tokens and deltas out. No I/O."""
+"""What servers send, one module per endpoint: payloads in, tokens and deltas out. No I/O."""

@@ -12,7 +12,7 @@ from inspector.capture.capture import Event, EventKind
 from inspector.capture.deltas import CONTENT, REASONING, Delta, tool_arguments, tool_name
 from inspector.capture.tokens import Tokens
 from inspector.protocol.harmony.vocab import encode
-from inspector.protocol.wire.stream import Choice, Stream, brief, error_in, loads, token_ids
+from inspector.protocol.wire.stream import Stream, StreamChoice, brief, error_in, loads, token_ids
 from inspector.protocol.wire.usual_chunk import TOOLS, UNUSUAL, usual_chunk
 
 _delta: Final = tuple.__new__
@@ -33,7 +33,7 @@ class ChatReader:
     def receive(self, events: Sequence[Event]) -> None:
         """Read some more events."""
         stream, sse, decode = self.stream, EventKind.SSE, usual_chunk
-        current: int | None = None  # no number: a chunk may name -1
+        current: int | None = None  # not a number: a chunk may name -1
         tokens = Tokens()
         add_delta, add_id, add_event = list[Delta]().append, tokens.ids.append, tokens.events.append
         for index, (data, _, _, kind) in enumerate(events, stream.events):
@@ -52,7 +52,7 @@ class ChatReader:
                 else:
                     stream.notice("not_json", index, "an event is not a JSON object")
                 continue
-            # The same as `_chunk` does, for the common chunk; written out here for speed.
+            # The same as `_chunk`, for the common chunk; inlined for speed.
             (choice,) = chunk.choices
             if (number := choice.index) != current:
                 into = stream.choice_of(number, index)
@@ -138,7 +138,7 @@ class ChatReader:
                 self.stream.notice("two_finishes", index, "a choice finishes twice")
             into.finish_reason, into.finish_event = brief(finish), index
 
-    def _delta(self, into: Choice, delta: Mapping[str, Any], index: int) -> None:
+    def _delta(self, into: StreamChoice, delta: Mapping[str, Any], index: int) -> None:
         get = delta.get
         again = get("reasoning_content")
         reasoning = get("reasoning") or again
@@ -152,7 +152,7 @@ class ChatReader:
         if calls := get("tool_calls"):
             self._calls(into, calls, index)
 
-    def _calls(self, into: Choice, calls: object, index: int) -> None:
+    def _calls(self, into: StreamChoice, calls: object, index: int) -> None:
         if not isinstance(calls, list):
             return
         for place, call in enumerate(calls):
@@ -171,12 +171,11 @@ class ChatReader:
                 into.deltas.append(Delta(index, tool_arguments(number), arguments))
 
 
-def take_logprobs(into: Choice, logprobs: object, index: int) -> None:
-    """Read the ids of a `logprobs` object of chat or completions into a choice.
+def take_logprobs(into: StreamChoice, logprobs: object, index: int) -> None:
+    """Read the token IDs of a `logprobs` object of chat or completions into a choice.
 
-    With `return_tokens_as_token_ids` an entry's token reads `token_id:123`; otherwise its text is
-    looked up, and tells the id where exactly one token has that text. Half a character reads U+FFFD, which
-    tells nothing.
+    With `return_tokens_as_token_ids` an entry's token is `token_id:123`; otherwise its text is looked up,
+    which gives the ID if exactly one token has that text. Half a character is U+FFFD, which gives none.
     """
     if not isinstance(logprobs, dict):
         return
@@ -192,7 +191,7 @@ def take_logprobs(into: Choice, logprobs: object, index: int) -> None:
 
 
 def named_token(name: object) -> int | None:
-    """The token that a logprob entry names, by its number or its text; None where that tells none."""
+    """The token that a logprob entry names by number or by text; None where it names none."""
     if not isinstance(name, str) or not 0 < len(name) < _NAME_AT_MOST or "\ufffd" in name:
         return None
     if name.startswith(_ID_PREFIX):

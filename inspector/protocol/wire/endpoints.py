@@ -31,14 +31,14 @@ class WireReader(Protocol):
 
 
 class Delivery(Enum):
-    """What the server makes of the tokens."""
+    """How the server delivers the tokens."""
 
     PARSED = "parsed"
     """Fields: reasoning, content, tool calls."""
     RAW = "raw"
-    """The text of all tokens; nothing parses Harmony."""
+    """The text of all tokens, unparsed."""
     NONE = "none"
-    """Nothing was delivered, or nobody kept it."""
+    """Nothing was delivered, or it was not kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,33 +47,33 @@ class EndpointSpec:
 
     endpoint: Endpoint
     label: str
-    """What people call it."""
+    """Its name on screens."""
     reader: Callable[[Stream], WireReader]
     delivery: Delivery
     path: str = ""
-    """Path below `/v1`; empty for what no server is asked for."""
+    """Path below `/v1`; empty where there is no request."""
     objects: tuple[str, ...] = ()
-    """Values of `object` that only its payloads have; the last is that of an unstreamed answer."""
+    """Values of `object` that only its payloads have; the last is that of an unstreamed response."""
     event_prefix: str = ""
     """What the `type` of each of its events begins with; empty where events have no type."""
     terminal_types: frozenset[str] = frozenset()
-    """Types of the events that end an answer; empty where `[DONE]` does."""
+    """Types of the events that end a response; empty where `[DONE]` does."""
     end: str = DONE
-    """The usual end of a stream, as a sentence names it."""
+    """The usual end of a stream, in a sentence."""
     final_object: bool = False
     """True when the stream ends with an object that repeats all texts."""
     carries_ids: bool = False
-    """True when its stream can carry token ids."""
+    """True when its stream can carry token IDs."""
     evidence_key: str = ""
-    """Request key that brings token ids, or the next best evidence; empty where there is none."""
+    """Request key for token IDs, or the next best evidence; empty where there is none."""
     resumable: bool = False
-    """True when a broken stream can be taken up again with a GET of its id."""
+    """True when a broken stream can be resumed with GET /{id}."""
     least: Mapping[str, Any] = field(default_factory=dict)
-    """The least that a request holds besides `model` and `stream`."""
+    """The smallest request, besides `model` and `stream`."""
     elsewhere: tuple[str, ...] = ()
-    """Request keys that bring messages and tools which only the server has, or in another form."""
+    """Request keys for messages and tools that only the server has, or has in another form."""
     no_ids: str = ""
-    """What to do for evidence where the stream carries no ids, one sentence."""
+    """How to get evidence where the stream carries no IDs, one sentence."""
 
     @property
     def full_path(self) -> str:
@@ -92,7 +92,7 @@ class EndpointSpec:
 
     @property
     def delivers(self) -> bool:
-        """False for bare token ids."""
+        """False for bare token IDs."""
         return self.delivery is not Delivery.NONE
 
     @property
@@ -154,10 +154,10 @@ _SPECS: Final = {
 }
 
 ASKED: Final = tuple(spec for spec in _SPECS.values() if spec.path)
-"""Rows of the endpoints that a server can be asked at, in the order of choices on screens."""
+"""Rows of the endpoints of servers, in the order of choices on screens."""
 
 TERMINAL_TYPES: Final = frozenset[str]().union(*(spec.terminal_types for spec in ASKED))
-"""Types of events that end an answer, of all endpoints."""
+"""Types of events that end a response, of all endpoints."""
 
 _BY_PATH: Final = sorted(ASKED, key=lambda spec: -len(spec.path))
 """The longest first: `/chat/completions` ends like `/completions`."""
@@ -165,7 +165,7 @@ _BY_OBJECT: Final = {name: spec.endpoint for spec in ASKED for name in spec.obje
 
 
 def asked_endpoints() -> list[Endpoint]:
-    """Endpoints that a server can be asked at, in the order of choices on screens."""
+    """Endpoints of servers, in the order of choices on screens."""
     return [spec.endpoint for spec in ASKED]
 
 
@@ -175,20 +175,20 @@ def spec_of(endpoint: Endpoint) -> EndpointSpec:
 
 
 def endpoint_of_path(path: str) -> Endpoint | None:
-    """The endpoint that a URL or path leads to; None for all others (models, files, ...)."""
+    """The endpoint of a URL or path; None for all others (models, files, ...)."""
     bare = path.partition("?")[0].rstrip("/")
     return next((spec.endpoint for spec in _BY_PATH if bare.endswith(spec.path)), None)
 
 
 def endpoint_of_resumed(path: str) -> Endpoint | None:
-    """The endpoint whose broken stream a GET of this path takes up again; None for other paths."""
+    """The endpoint whose broken stream a GET of this path resumes; None for other paths."""
     folder, _, name = path.rpartition("/")
     resumable = (spec for spec in ASKED if spec.resumable)
     return next((spec.endpoint for spec in resumable if name and folder.endswith(spec.path)), None)
 
 
 def endpoint_of_payload(payload: object, name: str = "") -> Endpoint | None:
-    """The endpoint that sends such a payload in an event of that name; None when that cannot be told."""
+    """The endpoint that sends such a payload in an event of that name; None if it cannot be determined."""
     for spec in ASKED:
         if spec.event_prefix and name.startswith(spec.event_prefix):
             return spec.endpoint

@@ -1,7 +1,6 @@
-"""Events of a capture as values that can be changed: JSON in, JSON out, what is not JSON left alone.
+"""Events of a capture as values that can be changed; what is not JSON stays as it is.
 
-Written as vLLM writes it (pydantic): no spaces, UTF-8 as it is. Only events that really changed are
-written again.
+Written as vLLM writes JSON (pydantic): no spaces, UTF-8 as it is. Only events that changed are written again.
 """
 
 import json
@@ -19,21 +18,21 @@ def dumps(value: object) -> str:
 
 def payload(event: Event) -> dict[str, Any] | None:
     """The JSON object of a server-sent event; None for anything else."""
-    found = loads(event.data) if event.kind is EventKind.SSE else None
-    return found if isinstance(found, dict) else None
+    parsed = loads(event.data) if event.kind is EventKind.SSE else None
+    return parsed if isinstance(parsed, dict) else None
 
 
-def choice_of(found: dict[str, Any] | None) -> dict[str, Any] | None:
-    """The only choice of a chunk; None when it has none or several (vLLM sends one a chunk)."""
-    choices = found.get("choices") if found else None
+def choice_of(chunk: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The only choice of a chunk; None when it has none or several (vLLM sends one per chunk)."""
+    choices = chunk.get("choices") if chunk else None
     if isinstance(choices, list) and len(choices) == 1 and isinstance(choices[0], dict):
         return choices[0]
     return None
 
 
-def ids_of(found: dict[str, Any] | None) -> list[int]:
-    """Token ids that a chunk brings."""
-    choice = choice_of(found)
+def ids_of(chunk: dict[str, Any] | None) -> list[int]:
+    """Token IDs of a chunk."""
+    choice = choice_of(chunk)
     return token_ids(choice.get("token_ids")) if choice else []
 
 
@@ -43,9 +42,9 @@ def rewritten(event: Event, value: dict[str, Any]) -> Event:
 
 
 def terminal_type(event: Event) -> bool:
-    """True for the event that ends an answer by the protocol."""
+    """True for the event that ends a response by the protocol."""
     if event.data == DONE:
         return True
-    found = payload(event)
-    kind = None if found is None else found.get("type")
+    parsed = payload(event)
+    kind = None if parsed is None else parsed.get("type")
     return isinstance(kind, str) and kind in TERMINAL_TYPES

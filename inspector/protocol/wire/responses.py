@@ -127,7 +127,7 @@ class ResponsesReader:
     def _field(self, kind: str, payload: Mapping[str, Any], index: int, *, quiet: bool = False) -> str:
         """The field of a delta, and a notice when its item is another or was never added."""
         keys = _keys(payload.get("output_index"), payload.get("item_id"))
-        known = [self._numbers[kind, key] for key in keys if (kind, key) in self._numbers]
+        numbers = [self._numbers[kind, key] for key in keys if (kind, key) in self._numbers]
         count = self._counts.get(kind, 0)
         if not quiet and not count:
             detail = f"a delta arrived for an item that was never added ({kind})"
@@ -135,7 +135,7 @@ class ResponsesReader:
         elif not quiet and not any((kind, key) in self._numbers for key in _keys(payload.get("item_id"))):
             detail = f"a delta ({kind}) has an item_id that was never added"
             self.stream.notice(f"item_id:{kind}", index, detail, _field_name(kind, 0))
-        return _field_name(kind, known[0] if known else max(count - 1, 0))
+        return _field_name(kind, numbers[0] if numbers else max(count - 1, 0))
 
     def _final(self, response: object, index: int) -> None:
         if not isinstance(response, dict):
@@ -152,10 +152,15 @@ class ResponsesReader:
         choice.finish_reason, choice.finish_event = stream.incomplete_reason or stream.final_status, index
         for field, text in item_texts(response.get("output")):
             choice.finals[field] = choice.finals.get(field, "") + text
-        told = response.get("output_messages")
-        if not choice.tokens and isinstance(told, list) and len(told) == 1 and isinstance(told[0], dict):
+        messages = response.get("output_messages")
+        if (
+            not choice.tokens
+            and isinstance(messages, list)
+            and len(messages) == 1
+            and isinstance(messages[0], dict)
+        ):
             # `enable_response_messages` without the Harmony context (vLLM from 0.13): one turn's raw ids.
-            choice.tokens.extend(token_ids(told[0].get("tokens")), -1)
+            choice.tokens.extend(token_ids(messages[0].get("tokens")), -1)
         if (error := error_in({"error": response.get("error")}, index)) is not None:
             stream.errors.append(error)
 

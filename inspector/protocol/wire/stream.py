@@ -1,4 +1,4 @@
-"""What the endpoints' readers fill: tokens and deltas by choice, and what was said about the stream."""
+"""What the readers of the endpoints fill: tokens and deltas by choice, and facts about the stream."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ _decode: Final = Decoder().decode
 """Reads what it accepts as `json.loads` does, in a third of the time."""
 
 _CHOICES_AT_MOST: Final = 1024
-"""An index from outside makes a choice, and each has a parser of its own; it must not run away."""
+"""Each index makes a choice with a parser of its own, so a hostile response must not make many."""
 
 _CHOICES_OF_A_REQUEST: Final = 2**14
 """What vLLM lets a request ask for; an index beyond is out of order."""
@@ -23,7 +23,7 @@ _CHOICES_OF_A_REQUEST: Final = 2**14
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerError:
-    """An error that the server told the client: inside the stream, or as the HTTP status."""
+    """An error that the server reported: inside the stream, or as the HTTP status."""
 
     event: int
     message: str
@@ -46,16 +46,16 @@ class Notice:
 
 
 @dataclass(slots=True)
-class Choice:
-    """One completion of the answer."""
+class StreamChoice:
+    """One completion of the response."""
 
     index: int
     tokens: Tokens = field(default_factory=Tokens)
-    """Sampled ids that the stream carried (`token_ids`)."""
+    """Sampled IDs that the stream carried (`token_ids`)."""
     logprob_tokens: Tokens = field(default_factory=Tokens)
-    """Ids told by logprob entries; weaker, as servers omit entries."""
+    """IDs from logprob entries; weaker evidence, as servers omit entries."""
     logprobs_whole: bool = True
-    """False when an entry does not tell its id: then none of them can be evidence."""
+    """False when an entry does not give its ID: then none of them can be evidence."""
     deltas: list[Delta] = field(default_factory=list)
     finish_reason: str | None = None
     finish_event: int | None = None
@@ -67,9 +67,9 @@ class Choice:
 
 @dataclass(slots=True)
 class Stream:
-    """One answer, as far as it has been read."""
+    """One response, as far as it has been read."""
 
-    choices: dict[int, Choice] = field(default_factory=dict)
+    choices: dict[int, StreamChoice] = field(default_factory=dict)
     events: int = 0
     """Events received so far."""
     bodies: list[int] = field(default_factory=list)
@@ -81,9 +81,9 @@ class Stream:
     fingerprint: str | None = None
     model: str | None = None
     own_ids: Sequence[Callable[[Mapping[str, Any]], Sequence[int]]] = ()
-    """What reads token ids that a chunk of chat has in a place of its server's own."""
+    """Readers of token IDs that a chat chunk has in a place particular to its server."""
     terminal_event: int | None = None
-    """Event that ended the answer by the protocol: `[DONE]`, `response.completed`, a whole body."""
+    """Event that ended the response by the protocol: `[DONE]`, `response.completed`, a whole body."""
     final_event: int | None = None
     """Event that brought the final object (Responses), whatever its status."""
     final_object: Mapping[str, Any] | None = None
@@ -99,41 +99,41 @@ class Stream:
         usage = self.usage or {}
         return token_count(usage.get("completion_tokens", usage.get("output_tokens")))
 
-    def choice_of(self, number: object, event: int) -> Choice:
-        """The choice that an event names; the first, and a notice, where it names none that can be."""
+    def choice_of(self, number: object, event: int) -> StreamChoice:
+        """The choice that an event names; the first, and a notice, where the index is impossible."""
         if type(number) is int and _CHOICES_AT_MOST <= number < _CHOICES_OF_A_REQUEST:
             self.unread_choices = True
-            return Choice(number)
+            return StreamChoice(number)
         if type(number) is not int or not 0 <= number < _CHOICES_AT_MOST:
             self.notice("choice_index", event, f"a choice has the index {brief(number)}")
             number = 0
         return self.choice(number)
 
-    def choice(self, index: int) -> Choice:
-        """The choice of that index, made at first sight."""
-        found = self.choices.get(index)
-        if found is None:
-            found = self.choices[index] = Choice(index)
-        return found
+    def choice(self, index: int) -> StreamChoice:
+        """The choice of that index, created if it is new."""
+        choice = self.choices.get(index)
+        if choice is None:
+            choice = self.choices[index] = StreamChoice(index)
+        return choice
 
     def notice(self, key: str, event: int, detail: str, name: str | None = None) -> None:
         """Note something out of order; the same key again only counts."""
-        seen = self.notices.get(key)
-        if seen is None:
+        notice = self.notices.get(key)
+        if notice is None:
             self.notices[key] = Notice(key=key, event=event, last=event, times=1, detail=detail, field=name)
         else:
             self.notices[key] = Notice(
                 key=key,
-                event=seen.event,
+                event=notice.event,
                 last=event,
-                times=seen.times + 1,
-                detail=seen.detail,
-                field=seen.field,
+                times=notice.times + 1,
+                detail=notice.detail,
+                field=notice.field,
             )
 
 
 def loads(text: str) -> Any:
-    """JSON to values; None for what is no JSON, or nests deeper than Python reads."""
+    """Parse JSON; None if it is invalid, or nested deeper than Python can read."""
     try:
         return _decode(text)
     except (MsgspecError, ValueError, RecursionError):
@@ -145,7 +145,7 @@ def loads(text: str) -> Any:
 
 
 def token_count(value: object) -> int | None:
-    """A number of tokens; None for what counts nothing."""
+    """A number of tokens; None for any other value."""
     return value if type(value) is int and value >= 0 else None
 
 
@@ -153,13 +153,13 @@ def token_ids(value: object) -> list[int]:
     """The ints of a list; empty for anything else."""
     if not isinstance(value, list):
         return []
-    if len(value) == 1 and type(value[0]) is int:  # a token an event is the common stream
+    if len(value) == 1 and type(value[0]) is int:  # one token per event is the common stream
         return value
     return [item for item in value if type(item) is int]
 
 
 def error_in(payload: object, event: int, status: int | None = None) -> ServerError | None:
-    """The error that a payload tells, if it is one.
+    """The error of a payload, if it is one.
 
     vLLM sends `{"error": {"message", "type", "code"}}`, older versions the inner object itself with
     `"object": "error"`; FastAPI sends `{"detail": ...}` before vLLM's own code runs.
@@ -186,7 +186,7 @@ def error_in(payload: object, event: int, status: int | None = None) -> ServerEr
 
 
 def brief(value: object) -> str:
-    """A value from outside as a few characters for a sentence; nothing is as deep as it likes."""
+    """A value from outside in a few characters, for a sentence."""
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "a list"
     return str(value)[:40]

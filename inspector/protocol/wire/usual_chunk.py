@@ -2,7 +2,7 @@
 
 Speed only: most chunks of a stream have this form. msgspec decodes them into typed values in a fraction of
 the time that reading them member by member takes. A chunk with any other member, type or number of choices
-raises, and `chat` reads it the long way, with the same result (tests hold that).
+raises, and `chat` reads it member by member, with the same result (tests check that).
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from msgspec import Meta, MsgspecError, Struct
 from msgspec.json import Decoder
 
 TOOLS: Final = 2**17
-"""Tool calls that an index may name: an index from outside names a field, and must not run away."""
+"""Bound of the index of a tool call: each index from outside makes a field."""
 
 
 class _Function(Struct, gc=False, forbid_unknown_fields=True):
@@ -21,7 +21,7 @@ class _Function(Struct, gc=False, forbid_unknown_fields=True):
 
 
 class UsualCall(Struct, gc=False, forbid_unknown_fields=True):
-    """A piece of a tool call."""
+    """A part of a tool call."""
 
     index: Annotated[int, Meta(ge=0, lt=TOOLS)]
     function: _Function

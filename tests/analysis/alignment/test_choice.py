@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from inspector.analysis.alignment import align_choice
+from inspector.analysis.alignment import Alignment, align_choice
 from inspector.analysis.alignment.cells import FateState
-from inspector.analysis.alignment.fields import Alignment
 from inspector.analysis.reading import read
 from inspector.capture.capture import Capture, Endpoint, Event, EventKind, Header
 from inspector.protocol.harmony.vocab import encode

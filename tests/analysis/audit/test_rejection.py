@@ -13,7 +13,7 @@ from inspector.analysis.reading import read
 from inspector.capture.capture import Capture, End, Endpoint, Event, Header
 from inspector.dashboard import Script
 from inspector.lab.results import all_runs
-from inspector.protocol.harmony.parser_errors import ParserError, Reason, parser_error
+from inspector.protocol.harmony.parser_errors import ParserError, RejectionReason, parser_error
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.tracker import HarmonyTracker
 from inspector.protocol.harmony.transcript import Refusal, Transcript
@@ -272,12 +272,12 @@ def test_the_verdict_says_where_the_rejected_part_is(steps: list[str], words: st
 
 def test_the_culprit_is_found_across_tokens_and_spaces() -> None:
     header = encode("<|start|>assistant<|channel|>final we need<|constrain|>json")
-    error = ParserError(reason=Reason.EXTRA_WORDS, quoted="we need <|constrain|>json")
+    error = ParserError(reason=RejectionReason.EXTRA_WORDS, quoted="we need <|constrain|>json")
     span = culprit(header, 0, len(header), error)
     assert span is not None
     assert text_of(header[slice(*span)]) == " we need<|constrain|>json"
     assert culprit(header, 0, 2, error) is None
-    assert culprit(header, 0, len(header), ParserError(reason=Reason.UNDECODABLE)) is None
+    assert culprit(header, 0, len(header), ParserError(reason=RejectionReason.UNDECODABLE)) is None
 
 
 def test_header_words_are_what_a_person_reads() -> None:

@@ -125,7 +125,7 @@ def test_hints_name_the_key_and_the_release_of_the_engine() -> None:
 def test_a_hint_names_no_release_that_is_reached_and_no_key_that_was_sent(
     version: str | None, named: bool, asked: bool
 ) -> None:
-    hint = VLLM.evidence_hint(spec_of(Endpoint.CHAT), asked=asked, version=version)
+    hint = VLLM.evidence_hint(spec_of(Endpoint.CHAT), requested=asked, version=version)
     assert ("0.13 or newer" in hint) is named
     assert ("send `return_token_ids" in hint) is not asked
 

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.protocol.harmony.events import Refused
-from inspector.protocol.harmony.parser_errors import ParserError, Reason, parser_error
+from inspector.protocol.harmony.parser_errors import ParserError, RejectionReason, parser_error
 from inspector.protocol.harmony.tracker import HarmonyTracker
 from inspector.protocol.harmony.vocab import encode
 
@@ -19,17 +19,17 @@ def said(text: str) -> str:
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        (THINK + "comment", ParserError(reason=Reason.NOT_START, token_id=12606)),
+        (THINK + "comment", ParserError(reason=RejectionReason.NOT_START, token_id=12606)),
         (
             THINK + "<|start|>assistantary<|channel|>final<|message|>",
-            ParserError(reason=Reason.UNKNOWN_ROLE, quoted="assistantary"),
+            ParserError(reason=RejectionReason.UNKNOWN_ROLE, quoted="assistantary"),
         ),
         (
             "<|channel|>analysis we need extra words<|message|>",
-            ParserError(reason=Reason.EXTRA_WORDS, quoted="we need"),
+            ParserError(reason=RejectionReason.EXTRA_WORDS, quoted="we need"),
         ),
-        (THINK + "<|start|>assistant<|channel|><|message|>", ParserError(reason=Reason.NO_CHANNEL)),
-        (THINK + "<|start|><|channel|>final<|message|>", ParserError(reason=Reason.NO_ROLE)),
+        (THINK + "<|start|>assistant<|channel|><|message|>", ParserError(reason=RejectionReason.NO_CHANNEL)),
+        (THINK + "<|start|><|channel|>final<|message|>", ParserError(reason=RejectionReason.NO_ROLE)),
     ],
 )
 def test_the_words_of_the_installed_parser_are_read(text: str, error: ParserError) -> None:
@@ -39,7 +39,7 @@ def test_the_words_of_the_installed_parser_are_read(text: str, error: ParserErro
 def test_a_quoted_header_is_unescaped() -> None:
     words = said('<|channel|>analysis "a\\b" é x y<|message|>')
     assert words.endswith('Some("\\"a\\\\b\\" é")')
-    assert parser_error(words) == ParserError(reason=Reason.EXTRA_WORDS, quoted='"a\\b" é')
+    assert parser_error(words) == ParserError(reason=RejectionReason.EXTRA_WORDS, quoted='"a\\b" é')
 
 
 def test_the_list_of_older_releases_is_read() -> None:
@@ -83,4 +83,4 @@ def test_any_text_is_read(words: str) -> None:
 
 def test_a_very_long_quotation_is_cut_and_costs_little() -> None:
     found = parser_error('unexpected tokens remaining in message header: Some("' + "a" * 5_000_000)
-    assert found == ParserError(reason=Reason.EXTRA_WORDS)
+    assert found == ParserError(reason=RejectionReason.EXTRA_WORDS)

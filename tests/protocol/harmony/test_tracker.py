@@ -298,8 +298,8 @@ def test_a_header_is_read_up_to_a_bound(size: int, is_read: bool) -> None:
     head, word, tail = encode(" to=functions."), encode(" a")[-1:], encode("<|message|>")
     header = head + word * (size - len(head) - len(tail)) + tail
     last = HarmonyTracker().receive(header)[-1]
-    words = last.words if isinstance(last, Refused) else ""
-    assert (last.at, "4,096" in words) == (size - 1, not is_read)
+    assert isinstance(last, Refused)  # either as too long, or for its words
+    assert (last.at, "4,096" in last.words) == (size - 1, not is_read)
 
 
 def test_the_cache_of_headers_is_bounded_and_the_others_are_read_as_well() -> None:

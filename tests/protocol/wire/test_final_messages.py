@@ -32,7 +32,8 @@ def test_items_are_messages() -> None:
 
 
 def test_an_item_that_leaves_out_what_the_model_wrote_tells_nothing() -> None:
-    assert reconstructed(response(THOUGHT, PYTHON, count=20)) is None
+    for item in (PYTHON, {**ANSWER, "type": "a tool of the server"}, {**ANSWER, "type": ["message"]}):
+        assert reconstructed(response(THOUGHT, item, count=20)) is None
     turns = {"output_tokens": 20, "output_tokens_details": {"output_tokens_per_turn": [9, 11]}}
     assert reconstructed({**response(THOUGHT, ANSWER), "usage": turns}) is None
 
