@@ -122,7 +122,7 @@ def answers_of_findings(
         return []
     transmission = transmission_of(reading) if transmission is None else transmission
     choices = list(reading.choices)
-    if any(finding.facts.reconstructed for finding in findings):
+    if any(finding.reconstructed for finding in findings):
         choices += [choice.rebuilt for choice in reading.choices if choice.rebuilt is not None]
     by_choice = {
         (choice.index, choice.reconstructed): Evidence(reading, choice, transmission=transmission)
@@ -132,7 +132,7 @@ def answers_of_findings(
     known = _candidates(_catalogue(), reading, list(by_choice.values()), kinds)
     found: list[list[Answer]] = []
     for finding in findings:
-        key = (finding.choice, bool(finding.facts.reconstructed))
+        key = (finding.choice, finding.reconstructed)
         evidence = by_choice.get(key, by_choice[reading.choice.index, False])
         answers = (_answer(one, finding, evidence) for one in known if finding.kind in one.kinds)
         found.append(ranked(answer for answer in answers if answer is not None))
