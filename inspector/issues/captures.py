@@ -354,7 +354,7 @@ def _reasons(issue: Issue, finding: Finding, evidence: Evidence, near: Place | N
             (issue.patterns, Because.MESSAGE),
             (issue.may_match, Because.PART_OF_MESSAGE),
         ):
-            if any(pattern.expression.search(words) for pattern in patterns):
+            if any(pattern.literal in words and pattern.expression.search(words) for pattern in patterns):
                 reasons.append(Reason(because, f"the message is “{words}”"))
                 break
     return reasons

@@ -68,7 +68,7 @@ class Paste:
             for pattern, issue, own in self.patterns:
                 if len(pattern.literal) < _FOLDED or pattern.literal.lower() not in lower:
                     continue
-                said = re.search(pattern.expression.pattern, piece.text, re.DOTALL | re.IGNORECASE)
+                said = re.search(pattern.text, piece.text, re.DOTALL | re.IGNORECASE)
                 if said is not None:
                     found[issue] = found.get(issue, False) or own
                     text = max(text, " ".join(said[0].split())[:_LONGEST], key=len)
