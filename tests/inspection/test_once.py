@@ -99,7 +99,7 @@ print(sum("expression" in vars(expression) for expression in expressions), len(e
 
 def alone(name: str) -> tuple[int, int, int, int]:
     """Findings of a fixture, catalogues read, expressions compiled, and expressions of the catalogue."""
-    command = [sys.executable, "-c", _IN_A_PROCESS, FIXTURES / f"{name}.jsonl"]
+    command = [sys.executable, "-c", _IN_A_PROCESS, str(FIXTURES / f"{name}.jsonl")]
     printed = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout
     findings, catalogues, compiled, expressions = map(int, printed.split())
     return findings, catalogues, compiled, expressions
