@@ -11,7 +11,8 @@ from enum import StrEnum
 from types import NoneType, UnionType
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
-from inspector.analysis.audit import Facts, Finding
+from inspector.analysis.audit import Code, Facts, Finding
+from inspector.analysis.audit.finding import FACT_KEYS
 from inspector.analysis.audit.verdict import Level
 from inspector.analysis.prompt import MessageState, PromptDifference, PromptSeverity, PromptSource
 from inspector.analysis.reading import Evidence
@@ -85,9 +86,7 @@ def schema() -> dict[str, Any]:
             "capture": capture,
             "finding": _finding(),
             "cause": _cause(),
-            "facts": _of_class(
-                Facts, "Typed facts of a finding; one that is not known is left out.", optional=True
-            ),
+            "facts": _facts(),
             "message": _object(
                 "A Harmony message of the generated tokens; the span is half-open.",
                 {
@@ -140,16 +139,31 @@ def text() -> str:
 
 
 def _finding() -> dict[str, Any]:
-    made = _of_class(
-        Finding, "One difference or failure; spans are half-open, null where there is no such place."
+    hints = get_type_hints(Finding)
+    names = [field.name for field in fields(Finding) if field.name not in FACT_KEYS]
+    return _object(
+        "One difference or failure; spans are half-open, null where there is no such place.",
+        {
+            "code": _enum(Code),
+            **{
+                name: {"$ref": "#/$defs/facts"} if name == "facts" else _of_type(hints[name], nullable=True)
+                for name in names
+            },
+            "explanation": _TEXT,
+            "cause": _or_null("#/$defs/cause"),
+        },
     )
-    made["properties"] |= {
-        "facts": {"$ref": "#/$defs/facts"},
-        "explanation": _TEXT,
-        "cause": _or_null("#/$defs/cause"),
-    }
-    made["required"] += ["explanation", "cause"]
-    return made
+
+
+def _facts() -> dict[str, Any]:
+    hints = get_type_hints(Finding)
+    for facts in get_args(Facts):
+        hints |= get_type_hints(facts)
+    return _object(
+        "Typed facts of a finding; one that is not known is left out.",
+        {key: _of_type(hints[key], nullable=False) for key in FACT_KEYS},
+        optional=FACT_KEYS,
+    )
 
 
 def _cause() -> dict[str, Any]:
@@ -201,13 +215,10 @@ def _or_null(ref: str) -> dict[str, Any]:
     return {"anyOf": [{"$ref": ref}, {"type": "null"}]}
 
 
-def _of_class(cls: type, description: str, *, optional: bool = False) -> dict[str, Any]:
+def _of_class(cls: type, description: str) -> dict[str, Any]:
     hints = get_type_hints(cls)
-    names = [one.name for one in fields(cls)]
     return _object(
-        description,
-        {name: _of_type(hints[name], nullable=not optional) for name in names},
-        optional=names if optional else (),
+        description, {field.name: _of_type(hints[field.name], nullable=True) for field in fields(cls)}
     )
 
 

@@ -122,7 +122,7 @@ def answers_of_findings(
         return []
     transmission = transmission_of(reading) if transmission is None else transmission
     choices = list(reading.choices)
-    if any(finding.facts.reconstructed for finding in findings):
+    if any(finding.reconstructed for finding in findings):
         choices += [choice.rebuilt for choice in reading.choices if choice.rebuilt is not None]
     by_choice = {
         (choice.index, choice.reconstructed): Evidence(reading, choice, transmission=transmission)
@@ -132,7 +132,7 @@ def answers_of_findings(
     candidates = _candidates(_catalogue(), reading, list(by_choice.values()), kinds)
     by_finding: list[list[Answer]] = []
     for finding in findings:
-        key = (finding.choice, bool(finding.facts.reconstructed))
+        key = (finding.choice, finding.reconstructed)
         evidence = by_choice.get(key, by_choice[reading.choice.index, False])
         answers = (
             _answer(candidate, finding, evidence)
@@ -383,7 +383,7 @@ def _by_message(issue: Issue, finding: Finding) -> list[Reason]:
         (issue.patterns, Because.MESSAGE),
         (issue.may_match, Because.PART_OF_MESSAGE),
     ):
-        if any(pattern.expression.search(words) for pattern in patterns):
+        if any(pattern.literal in words and pattern.expression.search(words) for pattern in patterns):
             return [Reason(because, f"the message is “{words}”")]
     return []
 

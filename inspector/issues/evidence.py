@@ -10,7 +10,7 @@ from typing import Final
 
 from inspector.analysis.alignment import embed_or_align
 from inspector.analysis.audit import KINDS, Finding, Side, Transmission, transmission_of
-from inspector.analysis.audit.finding import Missing
+from inspector.analysis.audit.facts import Missing
 from inspector.analysis.audit.kinds import Code, Kind
 from inspector.analysis.reading import ChoiceReading, Reading
 from inspector.analysis.reading import Evidence as Generated

@@ -96,7 +96,7 @@ class Paste:
             for pattern, issue, own in self.patterns:
                 if len(pattern.literal) < _FOLDED or pattern.literal.lower() not in lower:
                     continue
-                match = re.search(pattern.expression.pattern, piece.text, re.DOTALL | re.IGNORECASE)
+                match = re.search(pattern.text, piece.text, re.DOTALL | re.IGNORECASE)
                 if match is not None:
                     matched[issue] = matched.get(issue, False) or own
                     text = max(text, " ".join(match[0].split())[:_MESSAGE_LENGTH], key=len)

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import httpx
 
 from inspector.analysis.audit import transmission_of
-from inspector.analysis.audit.finding import Missing
+from inspector.analysis.audit.facts import Missing
 from inspector.analysis.audit.verdict import Level
 from inspector.analysis.prompt import first_difference
 from inspector.analysis.reading import ChoiceReading, Reading, read

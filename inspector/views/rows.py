@@ -36,9 +36,10 @@ def cause_row(cause: Cause | None) -> dict[str, Any] | None:
 
 def finding_row(finding: Finding) -> dict[str, Any]:
     """One finding as in docs/audit.schema.json, without its cause."""
-    row = asdict(finding)
-    row["code"], row["kind"], row["severity"] = str(finding.code), str(finding.kind), str(finding.severity)
-    row["facts"] = finding.facts.known()
+    row = {"code": str(finding.code)} | asdict(finding)
+    del row["by_final"], row["reconstructed"]  # facts in JSON
+    row["kind"], row["severity"] = str(finding.kind), str(finding.severity)
+    row["facts"] = finding.fact_row()
     row["explanation"] = explain(finding)
     row["known_issues"] = list(finding.known_issues)
     return row

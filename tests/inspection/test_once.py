@@ -22,6 +22,7 @@ from inspector.views.report import markdown_report
 from inspector.views.rows import audit_row
 from inspector.views.strip import strip
 from tests.support.builtin import CAPTURES
+from tests.support.command import ROOT
 
 DERIVED = (
     transmission_of,
@@ -79,16 +80,38 @@ def test_each_thing_is_derived_once(name: str) -> None:
     assert calls == {**dict.fromkeys((function.__name__ for function in DERIVED), 1), "align_choice": 1}
 
 
-_CLEAN = """
+_IN_A_PROCESS = """
 import sys
 import inspector
-from inspector.issues.catalogue import _catalogue
+from inspector.issues import catalogue
 
 (capture,) = inspector.load(sys.argv[1])
-assert not inspector.inspect(capture).findings
-assert _catalogue.cache_info().currsize == 0
+inspection = inspector.inspect(capture)
+print(len(inspection.findings), catalogue.cache_info().currsize)
+expressions = [
+    expression
+    for issue in catalogue()
+    for expression in (*issue.patterns, *issue.may_match, *issue.hints, *issue.needs, *issue.unless)
+]
+print(sum("expression" in vars(expression) for expression in expressions), len(expressions))
 """
 
 
+def alone(name: str) -> tuple[int, int, int, int]:
+    """Findings of a fixture, catalogues read, expressions compiled, and expressions of the catalogue."""
+    command = [sys.executable, "-c", _IN_A_PROCESS, str(FIXTURES / f"{name}.jsonl")]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout
+    findings, catalogues, compiled, expressions = map(int, printed.split())
+    return findings, catalogues, compiled, expressions
+
+
 def test_a_capture_without_findings_reads_no_catalogue() -> None:
-    subprocess.run([sys.executable, "-c", _CLEAN, FIXTURES / "chat-whole-vllm-0.14.1.jsonl"], check=True)
+    findings, catalogues, compiled, _ = alone("chat-whole-vllm-0.14.1")
+    assert (findings, catalogues, compiled) == (0, 0, 0)
+
+
+def test_few_expressions_are_compiled_for_one_stream() -> None:
+    findings, catalogues, compiled, expressions = alone("chat-unexpected-token-12606-vllm-0.13.0")
+    assert findings
+    assert catalogues == 1
+    assert compiled * 20 < expressions

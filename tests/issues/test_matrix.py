@@ -6,7 +6,7 @@ import pytest
 
 from inspector import Endpoint, Kind
 from inspector.analysis.audit import explain
-from inspector.analysis.audit.finding import Missing
+from inspector.analysis.audit.facts import Missing
 from inspector.dashboard import MatrixRun
 from inspector.issues.catalogue import issues
 from inspector.lab.results import all_runs

@@ -72,7 +72,7 @@ def test_unknown_channel_is_not_content(tmp_path: Path) -> None:
     [capture] = loads(json.dumps(encode(output)).encode(), "ids.json")
     [finding] = inspect(capture).findings
     assert finding.kind == "unknown_header"
-    assert finding.facts.channel == "comment"
+    assert finding.fact_row() == {"channel": "comment"}
 
 
 def test_fixtures_command_prints_disagreements(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

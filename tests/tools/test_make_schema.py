@@ -4,12 +4,13 @@ import copy
 import json
 from collections.abc import Iterator
 from dataclasses import fields
-from typing import Any
+from typing import Any, get_args
 
 import jsonschema
 import pytest
 
 from inspector.analysis.audit import Code, Facts, Kind
+from inspector.analysis.audit.finding import FACT_KEYS
 from inspector.analysis.audit.verdict import Level
 from inspector.capture.capture import Capture
 from inspector.cli import main
@@ -55,7 +56,9 @@ def test_the_schema_names_every_kind_code_level_and_fact() -> None:
     assert known["capture"]["properties"]["verdict"]["properties"]["level"]["enum"] == [
         one.value for one in Level
     ]
-    assert list(known["facts"]["properties"]) == [one.name for one in fields(Facts)]
+    facts = {fact.name for cls in get_args(Facts) for fact in fields(cls)} - {"code"}
+    assert list(known["facts"]["properties"]) == list(FACT_KEYS)
+    assert set(FACT_KEYS) == facts | {"by_final", "reconstructed"}
 
 
 @pytest.mark.parametrize("name", [one.name for one in builtin()])

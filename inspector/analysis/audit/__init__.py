@@ -1,7 +1,8 @@
 """A reading to findings, and findings to a verdict: generated against delivered."""
 
+from inspector.analysis.audit.facts import Facts
 from inspector.analysis.audit.fields import FieldState, FieldTexts, field_texts
-from inspector.analysis.audit.finding import Facts, Finding
+from inspector.analysis.audit.finding import Finding
 from inspector.analysis.audit.findings import audit
 from inspector.analysis.audit.kinds import (
     KINDS,

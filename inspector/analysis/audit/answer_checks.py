@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from inspector.analysis.audit.finding import Facts, Finding
+from inspector.analysis.audit.facts import EndWithoutAnswer, SpecialToken, UnknownChannel, UnknownRole
+from inspector.analysis.audit.finding import Finding
 from inspector.analysis.audit.kinds import Code, Kind, Severity
 from inspector.analysis.audit.words import events_of
 from inspector.analysis.reading import ChoiceReading, Evidence, Reading
@@ -41,10 +42,9 @@ def special_tokens(choice: ChoiceReading) -> Iterator[Finding]:
             continue
         event_start, event_end = events_of(choice, at, at + 1)
         yield Finding(
-            code=Code.SPECIAL_TOKEN_IN_BODY,
             kind=Kind.SPECIAL_TOKEN_IN_BODY,
             severity=Severity.WARNING,
-            facts=Facts(token_id=ids[at], channel=message.header.channel),
+            facts=SpecialToken(token_id=ids[at], channel=message.header.channel),
             token_start=at,
             token_end=at + 1,
             event_start=event_start,
@@ -64,20 +64,20 @@ def _ends_with(choice: ChoiceReading, text: str) -> bool:
 
 def unknown_headers(choice: ChoiceReading) -> Iterator[Finding]:
     """Channels and roles that Harmony does not define, in tokens that no server had to put into fields."""
+    facts: UnknownChannel | UnknownRole
     for message in choice.transcript.messages:
         header = message.header
         if header.role == "assistant" and header.channel not in _CHANNELS:
-            code, facts = Code.CHANNEL_UNKNOWN, Facts(channel=header.channel)
+            facts = UnknownChannel(channel=header.channel)
         elif header.role == "tool":
             words = _FIRST_WORD.search(text_of(choice.tokens.ids[message.start : message.body]))
             named = words[1] if words else ""
             if _TOOL.fullmatch(named):
                 continue
-            code, facts = Code.ROLE_UNKNOWN, Facts(role=named)
+            facts = UnknownRole(role=named)
         else:
             continue
         yield Finding(
-            code=code,
             kind=Kind.UNKNOWN_HEADER,
             severity=Severity.WARNING,
             facts=facts,
@@ -104,17 +104,21 @@ def no_answer(reading: Reading, choice: ChoiceReading, found: Iterable[Finding])
     call = _last_call(choice.rebuilt or choice)
     if call is None and not _only_reasoning(reading, choice):
         return
-    if call is not None:
-        code = Code.ENDED_WITH_UNSHOWN_CALL
-    elif any(one.header.channel == "final" for one in choice.transcript.messages if choice.has_ids):
-        code = Code.ENDED_WITH_EMPTY_ANSWER
-    else:
-        code = Code.ENDED_IN_REASONING if got.reasoning else Code.ENDED_WITHOUT_TEXT
+    final = any(message.header.channel == "final" for message in choice.transcript.messages if choice.has_ids)
     yield Finding(
-        code=code,
         kind=Kind.NO_ANSWER,
         severity=Severity.WARNING,
-        facts=Facts(finish_reason=choice.finish_reason, name=None if call is None else call.header.recipient),
+        facts=EndWithoutAnswer(
+            code=Code.ENDED_WITH_UNSHOWN_CALL
+            if call is not None
+            else Code.ENDED_WITH_EMPTY_ANSWER
+            if final
+            else Code.ENDED_IN_REASONING
+            if got.reasoning
+            else Code.ENDED_WITHOUT_TEXT,
+            finish_reason=choice.finish_reason,
+            name=None if call is None else call.header.recipient,
+        ),
         token_start=None if call is None or not choice.has_ids else call.start,
         token_end=None if call is None or not choice.has_ids else call.end,
         choice=choice.index,

@@ -1,18 +1,20 @@
 """Words about turns without an answer and special tokens inside a text."""
 
-from inspector.analysis.audit.finding import Facts, Finding
+from typing import assert_never
+
+from inspector.analysis.audit.facts import BelowLimit, EndWithoutAnswer, SpecialToken
+from inspector.analysis.audit.finding import Finding
 from inspector.analysis.audit.kinds import Code
 from inspector.analysis.audit.words import quote
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.vocab import Marker
 
 
-def special_token_words(finding: Finding) -> str:
+def special_token_words(finding: Finding, facts: SpecialToken) -> str:
     """A special token inside a body, or an ID outside the vocabulary, as a clause."""
-    facts = finding.facts
     missing = "; the <|end|> before it is missing" if facts.token_id == Marker.START else ""
     where = f" of a message on the {facts.channel} channel" if facts.channel else ""
-    if not text_of([facts.token_id or 0]):
+    if not text_of([facts.token_id]):
         return (
             f"{finding.generated} inside the body{where} (token {finding.token_start:,}) is not in the "
             "vocabulary and has no text"
@@ -23,7 +25,7 @@ def special_token_words(finding: Finding) -> str:
     )
 
 
-def below_limit_words(facts: Facts) -> str:
+def below_limit_words(facts: BelowLimit) -> str:
     """A response that is called incomplete for a limit that it did not reach, as a clause."""
     return (
         "the response has no output, and the server reports a limit that was not reached "
@@ -31,20 +33,23 @@ def below_limit_words(facts: Facts) -> str:
     )
 
 
-def ended_words(finding: Finding) -> str:
-    """Where a response without an answer ended, after "the response"."""
-    match finding.code:
+def ended_words(facts: EndWithoutAnswer) -> str:
+    """Where a response without an answer ended, and its finish reason, after "the response"."""
+    finish_reason = finish_reason_words(facts.finish_reason)
+    match facts.code:
         case Code.ENDED_IN_REASONING:
-            return "ended after its reasoning, without an answer or a tool call"
+            return f"ended after its reasoning, without an answer or a tool call ({finish_reason})"
         case Code.ENDED_WITH_EMPTY_ANSWER:
-            return "ended with an empty answer and no tool call"
+            return f"ended with an empty answer and no tool call ({finish_reason})"
         case Code.ENDED_WITH_UNSHOWN_CALL:
-            tool = quote(finding.facts.name or "")
-            return f"ended with a call of {tool}, but has neither an answer nor a tool call"
+            tool = quote(facts.name or "")
+            return f"ended with a call of {tool}, but has neither an answer nor a tool call ({finish_reason})"
+        case Code.ENDED_WITHOUT_TEXT:
+            return f"ended without an answer or a tool call ({finish_reason})"
         case _:
-            return "ended without an answer or a tool call"
+            assert_never(facts.code)
 
 
-def stopped_words(facts: Facts) -> str:
+def finish_reason_words(finish_reason: str | None) -> str:
     """The finish reason, in words."""
-    return "no finish_reason" if facts.finish_reason is None else f"finish_reason: {facts.finish_reason}"
+    return "no finish_reason" if finish_reason is None else f"finish_reason: {finish_reason}"

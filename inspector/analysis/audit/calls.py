@@ -4,7 +4,8 @@ from collections.abc import Iterator, Set
 from dataclasses import replace
 
 from inspector.analysis.alignment import Alignment, FateState
-from inspector.analysis.audit.finding import Facts, Finding
+from inspector.analysis.audit.facts import MisnamedCall, MisplacedCall, NoFacts, UndeliveredCall, UnnamedCall
+from inspector.analysis.audit.finding import Finding
 from inspector.analysis.audit.kinds import Code, Kind, Severity
 from inspector.analysis.audit.words import events_of, is_json
 from inspector.analysis.reading import ChoiceReading
@@ -70,10 +71,9 @@ def nameless_calls(choice: ChoiceReading, explained: Set[int | None]) -> Iterato
         if index not in explained:
             came = [delta.event for delta in fields[field]]
             yield Finding(
-                code=Code.CALL_INDEX_UNNAMED,
                 kind=Kind.PROTOCOL,
                 severity=Severity.WARNING,
-                facts=Facts(index=index),
+                facts=UnnamedCall(index=index),
                 field=field,
                 event_start=came[0],
                 event_end=came[-1] + 1,
@@ -84,10 +84,9 @@ def nameless_calls(choice: ChoiceReading, explained: Set[int | None]) -> Iterato
 def wrong_name(choice: ChoiceReading, number: int, name: str, got: str) -> Finding:
     """The finding of a call that was delivered under another name, or without one."""
     return Finding(
-        code=Code.CALL_RENAMED if got else Code.CALL_NAME_LOST,
         kind=Kind.GARBLED if got else Kind.DROPPED,
         severity=Severity.ERROR,
-        facts=Facts(call=number),
+        facts=MisnamedCall(code=Code.CALL_RENAMED if got else Code.CALL_NAME_LOST, call=number),
         field=tool_name(number),
         generated=name,
         delivered=got,
@@ -101,7 +100,7 @@ def wrong_arguments(choice: ChoiceReading, field: str | None, generated: str, de
     return Finding(
         kind=Kind.INVALID_TOOL_ARGUMENTS,
         severity=Severity.ERROR if good else Severity.WARNING,
-        code=Code.ARGUMENTS_BROKEN if good else Code.ARGUMENTS_GENERATED_INVALID,
+        facts=NoFacts(code=Code.ARGUMENTS_BROKEN if good else Code.ARGUMENTS_GENERATED_INVALID),
         field=field,
         generated=generated,
         delivered=delivered,
@@ -117,9 +116,9 @@ def broken_arguments(choice: ChoiceReading) -> Iterator[Finding]:
         if call.name and not is_json(call.arguments):
             field = tool_arguments(index)
             yield Finding(
-                code=Code.ARGUMENTS_INVALID_ORIGIN_UNKNOWN,
                 kind=Kind.INVALID_TOOL_ARGUMENTS,
                 severity=Severity.WARNING,
+                facts=NoFacts(code=Code.ARGUMENTS_INVALID_ORIGIN_UNKNOWN),
                 field=field,
                 delivered=call.arguments,
                 choice=choice.index,
@@ -139,8 +138,7 @@ def _lost_call(choice: ChoiceReading, call: ExpectedCall, message: Message, *, u
     return Finding(
         kind=Kind.UNSERVED if unasked else Kind.DROPPED,
         severity=Severity.WARNING if unasked else Severity.ERROR,
-        code=Code.CALL_LEFT_OUT if unasked else Code.CALL_LOST,
-        facts=Facts(name=call.name),
+        facts=UndeliveredCall(code=Code.CALL_LEFT_OUT if unasked else Code.CALL_LOST, name=call.name),
         field=segment.field,
         token_start=start,
         token_end=end,
@@ -194,10 +192,9 @@ def _index_finding(choice: ChoiceReading, alignment: Alignment) -> Iterator[Find
             continue
         event = next((delta.event for delta in choice.deltas_by_field().get(tool_name(index), ())), None)
         yield Finding(
-            code=Code.CALL_INDEX_OUT_OF_PLACE,
             kind=Kind.PROTOCOL,
             severity=Severity.WARNING,
-            facts=Facts(call=number, index=index),
+            facts=MisplacedCall(call=number, index=index),
             field=tool_name(number),
             event_start=event,
             event_end=None if event is None else event + 1,

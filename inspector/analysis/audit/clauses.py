@@ -4,19 +4,30 @@ As in `wording`, nothing decides by reading what this module writes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
-from inspector.analysis.audit.answer_words import (
-    below_limit_words,
-    ended_words,
-    special_token_words,
-    stopped_words,
+from inspector.analysis.audit.answer_words import below_limit_words, ended_words, special_token_words
+from inspector.analysis.audit.facts import (
+    BelowLimit,
+    CallAsText,
+    CallWithoutEvents,
+    EndWithoutAnswer,
+    Facts,
+    MistakenCall,
+    OpenMessage,
+    SpecialToken,
+    TokenCounts,
+    UndeliveredCall,
+    UnexplainedCount,
+    UnofferedCall,
 )
 from inspector.analysis.audit.finding import Finding
 from inspector.analysis.audit.kinds import KINDS, Code, Kind
 from inspector.analysis.audit.wording import counted_and_sent, sent_as
 from inspector.analysis.audit.words import amount, counted, field_words, joined, per_field, quote
 from inspector.capture.deltas import CONTENT, REASONING, tool_index
+
+_F = TypeVar("_F", bound=Facts)
 
 _LOST: Final = {
     Kind.DROPPED: ("lost", "of"),
@@ -25,7 +36,6 @@ _LOST: Final = {
     Kind.DUPLICATED: ("repeated or invented", "in"),
 }
 
-_WHOLE_CALLS: Final = frozenset({Code.CALL_LOST, Code.CALL_WITHOUT_EVENTS})
 _CALLS_NAMED: Final = 2
 """Lost tool calls that a clause names; more are counted."""
 
@@ -63,17 +73,26 @@ def loss_clauses(errors: Sequence[Finding]) -> list[str]:
 
 
 def _texts(findings: Sequence[Finding]) -> list[Finding]:
-    return [finding for finding in findings if finding.code not in _WHOLE_CALLS]
+    return [
+        finding for finding in findings if not isinstance(finding.facts, UndeliveredCall | CallWithoutEvents)
+    ]
 
 
 def _calls(findings: Sequence[Finding]) -> list[str]:
     """The tool calls of which nothing arrived, by number and name, or their count where they are many."""
-    calls = [finding for finding in findings if finding.code in _WHOLE_CALLS]
+    calls = [
+        (tool_index(finding.field or "") or 0, finding.facts.name)
+        for finding in findings
+        if isinstance(finding.facts, UndeliveredCall | CallWithoutEvents)
+    ]
     if len(calls) > _CALLS_NAMED:
         return [counted(len(calls), "tool call")]
-    return [
-        f"tool call {(tool_index(one.field or '') or 0) + 1} ({quote(one.facts.name or '')})" for one in calls
-    ]
+    return [f"tool call {number + 1} ({quote(name)})" for number, name in calls]
+
+
+def _of_type(findings: Sequence[Finding], facts: type[_F]) -> list[_F]:
+    """The facts of a type, in the order of their findings."""
+    return [finding.facts for finding in findings if isinstance(finding.facts, facts)]
 
 
 def _misrouted(errors: Sequence[Finding]) -> list[str]:
@@ -117,7 +136,7 @@ def _repeated_events(findings: Sequence[Finding]) -> str:
 
 
 def _no_tool_names(findings: Sequence[Finding]) -> str:
-    names = list(dict.fromkeys(quote(finding.facts.name or "") for finding in findings))
+    names = list(dict.fromkeys(quote(call.name) for call in _of_type(findings, MistakenCall)))
     if len(names) > _CALLS_NAMED:
         return f"the response has {counted(len(names), 'call')} whose names contain special tokens"
     return f"the response has a call of {joined(names)}, which contains a special token"
@@ -139,7 +158,7 @@ def _unserved(findings: Sequence[Finding]) -> str:
 
 
 def _call_names(findings: Sequence[Finding]) -> list[str]:
-    names = list(dict.fromkeys(quote(finding.facts.name or "") for finding in findings))
+    names = list(dict.fromkeys(quote(call.name) for call in _of_type(findings, CallAsText)))
     if len(names) > _CALLS_NAMED:
         return [counted(len(findings), "tool call")]
     return [f"the call of {name}" for name in names]
@@ -162,32 +181,31 @@ def _added(findings: Sequence[Finding]) -> str:
 
 
 def _truncated(findings: Sequence[Finding]) -> str:
-    first = findings[0]
-    if first.code is Code.INCOMPLETE_BELOW_LIMIT:
-        return below_limit_words(first.facts)
-    if first.code is Code.OPEN_AT_END and first.facts.in_header and first.facts.finish_reason == "stop":
-        return "the response ends inside a header (finish_reason: stop)"
-    if first.code is Code.OPEN_AT_END and first.facts.finish_reason is None:
-        return f"the tokens end inside a {'header' if first.facts.in_header else 'message'}"
-    return "the response was cut short"
+    match findings[0].facts:
+        case BelowLimit() as facts:
+            return below_limit_words(facts)
+        case OpenMessage(in_header=True, finish_reason="stop"):
+            return "the response ends inside a header (finish_reason: stop)"
+        case OpenMessage(in_header=in_header, finish_reason=None):
+            return f"the tokens end inside a {'header' if in_header else 'message'}"
+        case _:
+            return "the response was cut short"
 
 
 def _count_mismatch(findings: Sequence[Finding]) -> str:
-    first = findings[0]
-    facts = first.facts
-    match first.code:
-        case Code.COUNT_ABOVE_SENT | Code.COUNT_ABOVE_LOGPROBS:
-            return f"the server sent {facts.seen:,} of {facts.counted:,} {sent_as(facts)}, so losses may be hidden"
-        case Code.COUNT_BELOW_SENT:
-            return f"the server {counted_and_sent(facts)}"
-        case Code.COUNT_UNEXPLAINED if facts.reconstructed:
-            missing = (facts.counted or 0) - (facts.seen or 0)
-            return f"the server counted {counted(missing, 'token')} more than its final object accounts for"
-        case _:
-            seen = facts.seen or 0
-            return (
-                f"the server counted {facts.counted or 0:,} tokens, but its texts account for about {seen:,}"
-            )
+    if all_counts := _of_type(findings, TokenCounts):
+        counts = all_counts[0]
+        if counts.code is Code.COUNT_BELOW_SENT:
+            return f"the server {counted_and_sent(counts)}"
+        return f"the server sent {counts.seen:,} of {counts.counted:,} {sent_as(counts)}, so losses may be hidden"
+    unexplained = _of_type(findings, UnexplainedCount)[0]
+    if findings[0].reconstructed:
+        more = counted(unexplained.counted - unexplained.seen, "token")
+        return f"the server counted {more} more than its final object accounts for"
+    return (
+        f"the server counted {unexplained.counted:,} tokens, but its texts account for about "
+        f"{unexplained.seen:,}"
+    )
 
 
 def _invalid_arguments(findings: Sequence[Finding]) -> str:
@@ -205,12 +223,11 @@ def _rejected(findings: Sequence[Finding]) -> str:
 
 
 def _no_answer(findings: Sequence[Finding]) -> str:
-    first = findings[0]
-    return f"the response {ended_words(first)} ({stopped_words(first.facts)})"
+    return f"the response {ended_words(_of_type(findings, EndWithoutAnswer)[0])}"
 
 
 def _unoffered(findings: Sequence[Finding]) -> str:
-    names = list(dict.fromkeys(quote(one.facts.name or "") for one in findings))
+    names = list(dict.fromkeys(quote(call.name) for call in _of_type(findings, UnofferedCall)))
     if len(names) > _CALLS_NAMED:
         return f"the response calls {counted(len(names), 'tool')} that the request does not offer"
     those = "a tool" if len(names) == 1 else "tools"
@@ -218,7 +235,7 @@ def _unoffered(findings: Sequence[Finding]) -> str:
 
 
 def _special_token(findings: Sequence[Finding]) -> str:
-    return special_token_words(findings[0])
+    return special_token_words(findings[0], _of_type(findings, SpecialToken)[0])
 
 
 def _server_error(findings: Sequence[Finding]) -> str:

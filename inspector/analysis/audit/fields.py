@@ -95,7 +95,7 @@ def field_texts(
     added = {one.field for one in mine if one.kind is Kind.ADDED}
     # A call that is lost whole is one finding, about its arguments.
     told |= {tool_name(call) for field in told if field and (call := tool_index(field)) is not None}
-    by_final = [one.severity for one in mine if one.facts.by_final] if choice.has_finals else []
+    by_final = [one.severity for one in mine if one.by_final] if choice.has_finals else []
     found = []
     for field in {**generated, **delivered}:
         made, got = generated.get(field, ""), delivered.get(field, "")

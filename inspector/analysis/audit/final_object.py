@@ -7,7 +7,8 @@ from dataclasses import replace
 from inspector.analysis.alignment import embed_or_align
 from inspector.analysis.alignment.calls import arrived_by_final, renumbered
 from inspector.analysis.audit.calls import wrong_arguments, wrong_name
-from inspector.analysis.audit.finding import Facts, Finding
+from inspector.analysis.audit.facts import CallWithoutEvents, MisnamedCall, MistakenCall, NoFacts
+from inspector.analysis.audit.finding import Finding
 from inspector.analysis.audit.kinds import Code, Kind, Severity
 from inspector.analysis.audit.words import is_json
 from inspector.analysis.reading import ChoiceReading, Reading
@@ -47,7 +48,7 @@ def final_findings(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]
             continue
         got = "".join(delta.text for delta in sent.get(field, []))
         if not is_json(got):
-            yield replace(wrong_arguments(choice, field, final, got), facts=Facts(by_final=True))
+            yield replace(wrong_arguments(choice, field, final, got), by_final=True)
 
 
 def _as_streamed(field: str, numbers: Sequence[int | None]) -> str:
@@ -69,9 +70,14 @@ def _names(choice: ChoiceReading, sent: Mapping[str, Sequence[Delta]]) -> Iterat
         if got != final:
             arguments = tool_arguments(index)
             untold = not got and not choice.finals.get(arguments) and arguments not in sent
-            found = wrong_name(choice, index, final, got)
-            code = Code.CALL_WITHOUT_EVENTS if untold else found.code
-            yield replace(found, code=code, facts=Facts(call=index, name=final, by_final=True))
+            facts = (
+                CallWithoutEvents(call=index, name=final)
+                if untold
+                else MisnamedCall(
+                    code=Code.CALL_RENAMED if got else Code.CALL_NAME_LOST, call=index, name=final
+                )
+            )
+            yield replace(wrong_name(choice, index, final, got), facts=facts, by_final=True)
 
 
 def _wrong_calls(
@@ -94,18 +100,19 @@ def _wrong_calls(
         number, name, text = counts[kind], str(item.get("name")), str(item.get("arguments") or "")
         counts[kind] += 1
         field = tool_name(number) if kind == "function_call" else f"mcp_call[{number}].arguments"
-        if _MARKER in name:
-            code = Code.FINAL_CALL_OF_SPECIAL_TOKEN
-        elif kind == "mcp_call" and item.get("server_label") == "functions" and text not in streamed:
-            code = Code.FINAL_FUNCTION_AS_MCP
-        else:
+        mcp = kind == "mcp_call" and item.get("server_label") == "functions" and text not in streamed
+        if _MARKER not in name and not mcp:
             continue
         shown = name if kind == "function_call" else text
         yield Finding(
-            code=code,
             kind=Kind.MISROUTED,
             severity=Severity.ERROR,
-            facts=Facts(name=name, detail=text, by_final=True),
+            facts=MistakenCall(
+                code=Code.FINAL_CALL_OF_SPECIAL_TOKEN if _MARKER in name else Code.FINAL_FUNCTION_AS_MCP,
+                name=name,
+                detail=text,
+            ),
+            by_final=True,
             field=None if _MARKER in name else tool_arguments(counts["function_call"]),
             event_start=event,
             event_end=None if event is None else event + 1,
@@ -132,8 +139,8 @@ def _field_findings(
         yield Finding(
             kind=Kind.DROPPED if promised else Kind.PROTOCOL,
             severity=Severity.ERROR if promised else Severity.WARNING,
-            code=Code.FINAL_TEXT_NOT_STREAMED,
-            facts=Facts(by_final=True),
+            facts=NoFacts(code=Code.FINAL_TEXT_NOT_STREAMED),
+            by_final=True,
             field=field,
             event_start=around[0] if around else None,
             event_end=around[-1] + 1 if around else None,
@@ -145,8 +152,8 @@ def _field_findings(
         yield Finding(
             kind=Kind.DUPLICATED,
             severity=Severity.ERROR,
-            code=Code.FINAL_LACKS_TEXT,
-            facts=Facts(by_final=True),
+            facts=NoFacts(code=Code.FINAL_LACKS_TEXT),
+            by_final=True,
             field=field,
             event_start=deltas[first].event,
             event_end=deltas[last].event + 1,
@@ -174,8 +181,8 @@ def _no_item(choice: ChoiceReading, field: str, deltas: Sequence[Delta]) -> Find
     return Finding(
         kind=Kind.PROTOCOL,
         severity=Severity.WARNING,
-        code=Code.FINAL_LACKS_ITEM,
-        facts=Facts(by_final=True),
+        facts=NoFacts(code=Code.FINAL_LACKS_ITEM),
+        by_final=True,
         field=field,
         event_start=deltas[0].event,
         event_end=deltas[-1].event + 1,
@@ -189,8 +196,8 @@ def _done_finding(reading: Reading, choice: ChoiceReading, field: str, done: str
     return Finding(
         kind=Kind.PROTOCOL,
         severity=Severity.WARNING,
-        code=Code.FINAL_DONE_DIFFERS,
-        facts=Facts(by_final=True),
+        facts=NoFacts(code=Code.FINAL_DONE_DIFFERS),
+        by_final=True,
         field=field,
         event_start=event,
         event_end=None if event is None else event + 1,
@@ -223,7 +230,7 @@ def _pair(lost: list[Finding], extra: list[Finding]) -> Iterator[Finding]:
         if pair.field == finding.field:
             yield replace(
                 finding,
-                code=Code.TEXT_REORDERED,
+                facts=NoFacts(code=Code.TEXT_REORDERED),
                 kind=Kind.REORDERED,
                 generated=pair.generated,
             )
@@ -231,8 +238,8 @@ def _pair(lost: list[Finding], extra: list[Finding]) -> Iterator[Finding]:
         yield Finding(
             kind=Kind.MISROUTED,
             severity=Severity.ERROR,
-            code=Code.TEXT_IN_OTHER_FIELD,
-            facts=Facts(by_final=True),
+            facts=NoFacts(code=Code.TEXT_IN_OTHER_FIELD),
+            by_final=True,
             field=pair.field,
             event_start=finding.event_start,
             event_end=finding.event_end,

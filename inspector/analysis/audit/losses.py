@@ -2,11 +2,19 @@
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from typing import assert_never
+from typing import Literal, assert_never
 
 from inspector.analysis.alignment import Alignment, Extra, Fate, FateState
 from inspector.analysis.audit.calls import call_findings, undelivered_calls
-from inspector.analysis.audit.finding import Facts, Finding
+from inspector.analysis.audit.facts import (
+    CallAsText,
+    Facts,
+    NoFacts,
+    ParserRejection,
+    PromptRejection,
+    TextWithoutField,
+)
+from inspector.analysis.audit.finding import Finding
 from inspector.analysis.audit.kinds import KINDS, Code, Kind, Severity
 from inspector.analysis.audit.words import events_of
 from inspector.analysis.reading import ChoiceReading, Reading
@@ -18,13 +26,6 @@ from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.transcript import Refusal
 
 _MARKER = "<|"
-_KINDS = {
-    FateState.DROPPED: (Kind.DROPPED, Code.TEXT_LOST),
-    FateState.MISROUTED: (Kind.MISROUTED, Code.TEXT_IN_OTHER_FIELD),
-    FateState.REORDERED: (Kind.REORDERED, Code.TEXT_REORDERED),
-    FateState.GARBLED: (Kind.GARBLED, Code.TEXT_CHANGED),
-    FateState.UNSERVED: (Kind.UNSERVED, Code.NO_FIELD),
-}
 
 
 def lost_findings(
@@ -46,11 +47,11 @@ def lost_findings(
                 return _astray_finding(choice, fate) if astray else None
             case FateState.DROPPED:  # a call that was lost whole is one finding of `call_findings`
                 expected = fate.field in hidden or fate.field in undelivered
-                return None if expected else _fate_finding(choice, fate)
+                return None if expected else _fate_finding(choice, fate, fate.state)
             case FateState.UNSERVED if fate.message is None:
                 return None  # rejected tokens: `_swallowed` makes one finding of a run
             case FateState.MISROUTED | FateState.REORDERED | FateState.GARBLED | FateState.UNSERVED:
-                return None if ids_missing else _fate_finding(choice, fate)
+                return None if ids_missing else _fate_finding(choice, fate, fate.state)
             case _:
                 assert_never(fate.state)
 
@@ -66,13 +67,32 @@ def lost_findings(
         yield _extra_finding(choice, extra)
 
 
-def _fate_finding(choice: ChoiceReading, fate: Fate) -> Finding:
-    kind, code = _KINDS[fate.state]
-    if kind is Kind.MISROUTED and fate.field is None:
-        code = Code.FRAMING_AS_TEXT
+_Wrong = Literal[
+    FateState.DROPPED, FateState.MISROUTED, FateState.REORDERED, FateState.GARBLED, FateState.UNSERVED
+]
+
+
+def _kind_and_facts(choice: ChoiceReading, fate: Fate, state: _Wrong) -> tuple[Kind, Facts]:
+    match state:
+        case FateState.DROPPED:
+            return Kind.DROPPED, NoFacts(code=Code.TEXT_LOST)
+        case FateState.MISROUTED:
+            framing = fate.field is None
+            return Kind.MISROUTED, NoFacts(code=Code.FRAMING_AS_TEXT if framing else Code.TEXT_IN_OTHER_FIELD)
+        case FateState.REORDERED:
+            return Kind.REORDERED, NoFacts(code=Code.TEXT_REORDERED)
+        case FateState.GARBLED:
+            return Kind.GARBLED, NoFacts(code=Code.TEXT_CHANGED)
+        case FateState.UNSERVED:
+            return Kind.UNSERVED, _text_without_field(choice, fate, Code.NO_FIELD)
+        case _:
+            assert_never(state)
+
+
+def _fate_finding(choice: ChoiceReading, fate: Fate, state: _Wrong) -> Finding:
+    kind, facts = _kind_and_facts(choice, fate, state)
     start, end = events_of(choice, fate.start, fate.end)
     return Finding(
-        code=code,
         kind=kind,
         severity=KINDS[kind].severity,
         field=fate.field,
@@ -84,7 +104,7 @@ def _fate_finding(choice: ChoiceReading, fate: Fate) -> Finding:
         delivered=_delivered(kind, fate),
         delivered_in=fate.delivered_in if kind is Kind.MISROUTED else None,
         choice=choice.index,
-        facts=_header_facts(choice, fate) if kind is Kind.UNSERVED else Facts(),
+        facts=facts,
     )
 
 
@@ -104,10 +124,9 @@ def _astray(choice: ChoiceReading, fate: Fate) -> bool:
 def _astray_finding(choice: ChoiceReading, fate: Fate) -> Finding:
     start, end = events_of(choice, fate.start, fate.end)
     return Finding(
-        code=Code.NO_FIELD_DELIVERED,
         kind=Kind.UNSERVED,
         severity=Severity.WARNING,
-        facts=_header_facts(choice, fate),
+        facts=_text_without_field(choice, fate, Code.NO_FIELD_DELIVERED),
         token_start=fate.start,
         token_end=fate.end,
         event_start=start,
@@ -130,10 +149,9 @@ def _calls_as_text(choice: ChoiceReading) -> Iterator[Finding]:
             continue
         event_start, event_end = events_of(choice, message.start, message.end)
         yield Finding(
-            code=Code.CALL_AS_TEXT,
             kind=Kind.UNSERVED,
             severity=Severity.WARNING,
-            facts=Facts(name=recipient.removeprefix(FUNCTIONS), channel=message.header.channel),
+            facts=CallAsText(name=recipient.removeprefix(FUNCTIONS), channel=message.header.channel),
             token_start=message.start,
             token_end=message.end,
             event_start=event_start,
@@ -150,10 +168,12 @@ def _delivered(kind: Kind, fate: Fate) -> str | None:
     return "" if kind in {Kind.DROPPED, Kind.UNSERVED} else fate.generated
 
 
-def _header_facts(choice: ChoiceReading, fate: Fate) -> Facts:
+def _text_without_field(
+    choice: ChoiceReading, fate: Fate, code: Literal[Code.NO_FIELD, Code.NO_FIELD_DELIVERED]
+) -> TextWithoutField:
     assert fate.message is not None  # noqa: S101 -- the callers keep refused runs apart
     header = choice.transcript.messages[fate.message].header
-    return Facts(role=header.role, channel=header.channel, recipient=header.recipient)
+    return TextWithoutField(code=code, role=header.role, channel=header.channel, recipient=header.recipient)
 
 
 def refusal_findings(choice: ChoiceReading) -> Iterator[Finding]:
@@ -165,7 +185,6 @@ def refusal_findings(choice: ChoiceReading) -> Iterator[Finding]:
         span = (refusal.start, refusal.at + 1) if refusal.in_header else (refusal.at, refusal.at + 1)
         event_start, event_end = events_of(choice, *span)
         yield Finding(
-            code=Code.HEADER_REJECTED if refusal.in_header else Code.TOKEN_REJECTED,
             kind=Kind.BAD_HEADER if refusal.in_header else Kind.UNEXPECTED_TOKEN,
             severity=Severity.ERROR,
             facts=_refusal_facts(choice, refusal),
@@ -181,19 +200,19 @@ def refusal_findings(choice: ChoiceReading) -> Iterator[Finding]:
 
 def _prompt_finding(choice: ChoiceReading, refusal: Refusal) -> Finding:
     return Finding(
-        code=Code.PROMPT_REJECTED,
         kind=Kind.BAD_HEADER if refusal.in_header else Kind.UNEXPECTED_TOKEN,
         severity=Severity.ERROR,
-        facts=Facts(words=refusal.words),
+        facts=PromptRejection(words=refusal.words),
         delivered=refusal.words,
         choice=choice.index,
     )
 
 
-def _refusal_facts(choice: ChoiceReading, refusal: Refusal) -> Facts:
+def _refusal_facts(choice: ChoiceReading, refusal: Refusal) -> ParserRejection:
     ids = choice.tokens.ids
     error = parser_error(refusal.words)
-    return Facts(
+    return ParserRejection(
+        code=Code.HEADER_REJECTED if refusal.in_header else Code.TOKEN_REJECTED,
         words=refusal.words,
         token_id=None if refusal.in_header else ids[refusal.at],
         quoted=None if error is None else error.quoted or None,
@@ -220,9 +239,9 @@ def _swallowed(choice: ChoiceReading, alignment: Alignment, *, told: bool) -> It
         words = text_of(ids[span[0] : span[1]])
         event_start, event_end = events_of(choice, *span)
         yield Finding(
-            code=Code.REJECTED_SILENTLY,
             kind=Kind.UNSERVED,
             severity=Severity.WARNING,
+            facts=NoFacts(code=Code.REJECTED_SILENTLY),
             token_start=span[0],
             token_end=span[1],
             event_start=event_start,
@@ -236,9 +255,13 @@ def _swallowed(choice: ChoiceReading, alignment: Alignment, *, told: bool) -> It
 def _extra_finding(choice: ChoiceReading, extra: Extra) -> Finding:
     repeats = extra.start is not None and extra.end is not None
     kind = Kind.ADDED if extra.separates else Kind.DUPLICATED
-    code = Code.TEXT_REPEATED if repeats else Code.TEXT_INVENTED
+    facts = (
+        NoFacts(code=Code.SEPARATOR_ADDED)
+        if extra.separates
+        else NoFacts(code=Code.TEXT_REPEATED if repeats else Code.TEXT_INVENTED)
+    )
     return Finding(
-        code=Code.SEPARATOR_ADDED if extra.separates else code,
+        facts=facts,
         kind=kind,
         severity=KINDS[kind].severity,
         field=extra.field,

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from inspector.analysis.audit.finding import Facts, Finding
+from inspector.analysis.audit.facts import UnofferedCall
+from inspector.analysis.audit.finding import Finding
 from inspector.analysis.audit.kinds import Code, Kind, Severity
 from inspector.analysis.audit.words import events_of
 from inspector.analysis.reading import ChoiceReading, Reading
@@ -159,10 +160,9 @@ def _finding(
     if span is not None:
         events = events_of(choice, *span)
     return Finding(
-        code=Code.CALL_NOT_OFFERED,
         kind=Kind.UNOFFERED_CALL,
         severity=Severity.WARNING,
-        facts=Facts(
+        facts=UnofferedCall(
             name=call.name,
             detail=call.detail or None,
             offered=offer.names[:_LISTED_AT_MOST],

@@ -32,4 +32,4 @@ def reconstructed_findings(
     for finding in found:
         if finding.kind is Kind.UNSERVED and finding.token_start in run_here:
             continue  # a call of a tool that the server ran itself: its item need not have the text
-        yield replace(finding, facts=replace(finding.facts, reconstructed=True))
+        yield replace(finding, reconstructed=True)

@@ -11,7 +11,7 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Literal, assert_never
 
-from inspector.analysis.audit.finding import Implied, Missing
+from inspector.analysis.audit.facts import Implied, Missing
 from inspector.analysis.reading import ChoiceReading, Reading
 from inspector.protocol.harmony.parser_errors import ParserError, RejectionReason
 from inspector.protocol.harmony.text import text_of, texts

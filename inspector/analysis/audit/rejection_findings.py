@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from inspector.analysis.audit.finding import Facts, Finding
+from inspector.analysis.audit.facts import ServerRejection
+from inspector.analysis.audit.finding import Finding
 from inspector.analysis.audit.kinds import Code, Kind, Severity
 from inspector.analysis.audit.rejection import Rejection
 from inspector.analysis.audit.words import events_of
@@ -18,7 +19,8 @@ def rejection_findings(reading: Reading, stopped: Rejection | None) -> Iterator[
         return
     choice = next(one for one in reading.choices if one.index == stopped.choice)
     in_header = stopped.error.reason.in_header
-    facts = Facts(
+    facts = ServerRejection(
+        code=Code.SERVER_REJECTED_HEADER if in_header else Code.SERVER_REJECTED_TOKEN,
         words=stopped.words,
         token_id=stopped.token_id if not in_header else None,
         quoted=stopped.error.quoted or None,
@@ -35,7 +37,6 @@ def rejection_findings(reading: Reading, stopped: Rejection | None) -> Iterator[
         start, end, event_start = stopped.sent, stopped.sent + 1, None
         generated = stopped.error.quoted if stopped.token_id is None else text_of([stopped.token_id])
     yield Finding(
-        code=Code.SERVER_REJECTED_HEADER if in_header else Code.SERVER_REJECTED_TOKEN,
         kind=Kind.BAD_HEADER if in_header else Kind.UNEXPECTED_TOKEN,
         severity=Severity.ERROR,
         token_start=start,

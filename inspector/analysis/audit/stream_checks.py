@@ -1,10 +1,22 @@
 """Findings about the stream itself: errors told, connections cut, streams cut short, counts, order."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Final
+from typing import Final, Literal
 
-from inspector.analysis.audit.finding import Facts, Finding
+from inspector.analysis.audit.facts import (
+    BelowLimit,
+    Disconnection,
+    Incomplete,
+    LimitReached,
+    NoFacts,
+    OpenMessage,
+    ProtocolNotice,
+    RepeatedEvent,
+    TokenCounts,
+    UnexplainedCount,
+    UnreportedLimit,
+)
+from inspector.analysis.audit.finding import Finding
 from inspector.analysis.audit.kinds import Code, Kind, Severity
 from inspector.analysis.audit.token_estimate import explained_tokens
 from inspector.analysis.reading import ChoiceReading, Evidence, Reading
@@ -49,7 +61,7 @@ def end_findings(reading: Reading, errors: Sequence[ServerError], *, ids_missing
     """Findings that rest on no text: how the stream went and ended."""
     for error in errors:
         yield Finding(
-            code=Code.SERVER_ERROR,
+            facts=NoFacts(code=Code.SERVER_ERROR),
             kind=Kind.SERVER_ERROR,
             severity=Severity.ERROR,
             event_start=error.event if reading.events else None,
@@ -74,10 +86,9 @@ def _repeats(reading: Reading) -> Iterator[Finding]:
     numbered = bool(reading.spec.event_prefix)
     for event in sorted(reading.repeats):
         yield Finding(
-            code=Code.EVENT_REPEATED,
             kind=Kind.DUPLICATED,
             severity=Severity.ERROR,
-            facts=Facts(notice="sequence" if numbered else None),
+            facts=RepeatedEvent(notice="sequence" if numbered else None),
             event_start=event,
             event_end=event + 1,
         )
@@ -93,10 +104,10 @@ def _disconnected(reading: Reading, *, told: bool) -> Finding | None:
         return None
     last = len(reading.events)
     return Finding(
-        code=Code.CUT_AFTER_ERROR if told else Code.CUT,
         kind=Kind.DISCONNECTED,
         severity=Severity.ERROR,
-        facts=Facts(
+        facts=Disconnection(
+            code=Code.CUT_AFTER_ERROR if told else Code.CUT,
             words=end.detail or None if end is not None else None,
             detail=reading.spec.end,
         ),
@@ -111,30 +122,29 @@ def _truncated(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]:
     if not choice.has_ids:
         if reading.stream.final_status in {"incomplete", "cancelled"}:
             below = _below_limit(reading)
-            facts = Facts(reason=reading.stream.incomplete_reason)
+            why = reading.stream.incomplete_reason
             yield Finding(
-                code=Code.INCOMPLETE if below is None else Code.INCOMPLETE_BELOW_LIMIT,
                 kind=Kind.TRUNCATED,
                 severity=Severity.WARNING,
-                facts=facts if below is None else replace(facts, counted=below[0], limit=below[1]),
+                facts=Incomplete(reason=why)
+                if below is None
+                else BelowLimit(reason=why, counted=below[0], limit=below[1]),
                 event_start=reading.stream.final_event,
                 event_end=(reading.stream.final_event or 0) + 1,
                 choice=choice.index,
             )
         elif reason == "length":
             yield Finding(
-                code=Code.LIMIT_REACHED,
                 kind=Kind.TRUNCATED,
                 severity=Severity.WARNING,
-                facts=Facts(finish_reason=reason),
+                facts=LimitReached(finish_reason=reason),
                 choice=choice.index,
             )
         elif (limit := _limit_reached(reading)) is not None:
             yield Finding(
-                code=Code.LIMIT_REACHED_UNREPORTED,
                 kind=Kind.TRUNCATED,
                 severity=Severity.WARNING,
-                facts=Facts(limit=limit),
+                facts=UnreportedLimit(limit=limit),
                 event_start=reading.stream.final_event,
                 event_end=(reading.stream.final_event or 0) + 1,
                 choice=choice.index,
@@ -151,10 +161,9 @@ def _truncated(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]:
     if not open_at_end or (last.in_body and reason == "stop"):
         return
     yield Finding(
-        code=Code.OPEN_AT_END,
         kind=Kind.TRUNCATED,
         severity=Severity.WARNING,
-        facts=Facts(in_header=not last.in_body, channel=last.header.channel, finish_reason=reason),
+        facts=OpenMessage(in_header=not last.in_body, channel=last.header.channel, finish_reason=reason),
         token_start=last.start,
         token_end=last.end,
         generated=text_of(choice.tokens.ids[last.body : last.body_end]) if last.in_body else None,
@@ -187,7 +196,7 @@ def _no_done(reading: Reading) -> Iterator[Finding]:
         return
     if reading.stream.terminal_event is None:
         yield Finding(
-            code=Code.NO_DONE,
+            facts=NoFacts(code=Code.NO_DONE),
             kind=Kind.PROTOCOL,
             severity=Severity.WARNING,
             event_start=len(reading.events) - 1,
@@ -203,10 +212,14 @@ def _counts(reading: Reading) -> Iterator[Finding]:
         seen = sum(len(choice.tokens) for choice in reading.choices)
         if seen != counted:
             yield Finding(
-                code=_count_code(reading, above=counted > seen),
                 kind=Kind.COUNT_MISMATCH,
                 severity=Severity.WARNING,
-                facts=Facts(counted=counted, seen=seen, logprobs=_by_logprobs(reading) or None),
+                facts=TokenCounts(
+                    code=_count_code(reading, above=counted > seen),
+                    counted=counted,
+                    seen=seen,
+                    logprobs=_by_logprobs(reading) or None,
+                ),
                 generated=str(counted),
                 delivered=str(seen),
             )
@@ -232,10 +245,9 @@ def _counts(reading: Reading) -> Iterator[Finding]:
     missing = counted - explained
     if missing >= slack:
         yield Finding(
-            code=Code.COUNT_UNEXPLAINED,
             kind=Kind.COUNT_MISMATCH,
             severity=Severity.WARNING,
-            facts=Facts(counted=counted, seen=explained),
+            facts=UnexplainedCount(counted=counted, seen=explained),
             generated=str(counted),
             delivered=str(explained),
         )
@@ -251,13 +263,12 @@ def _beyond_final(told: Reconstruction) -> Iterator[Finding]:
     if told.certainty is not Certainty.DIFFERS and told.missing < slack:
         return
     yield Finding(
-        code=Code.COUNT_UNEXPLAINED,
         kind=Kind.COUNT_MISMATCH,
         severity=Severity.WARNING,
-        facts=Facts(
+        reconstructed=True,
+        facts=UnexplainedCount(
             counted=told.counted,
             seen=len(told.ids),
-            reconstructed=True,
             fits=tuple(dict.fromkeys(fit.what for fit in told.fits)) or None,
         ),
         generated=str(told.counted),
@@ -269,7 +280,9 @@ def _by_logprobs(reading: Reading) -> bool:
     return reading.choice.evidence is Evidence.LOGPROBS
 
 
-def _count_code(reading: Reading, *, above: bool) -> Code:
+def _count_code(
+    reading: Reading, *, above: bool
+) -> Literal[Code.COUNT_ABOVE_SENT, Code.COUNT_ABOVE_LOGPROBS, Code.COUNT_BELOW_SENT]:
     if not above:
         return Code.COUNT_BELOW_SENT
     return Code.COUNT_ABOVE_LOGPROBS if _by_logprobs(reading) else Code.COUNT_ABOVE_SENT
@@ -285,10 +298,9 @@ def _notices(reading: Reading) -> Iterator[Finding]:
 
 def _notice_finding(notice: Notice) -> Finding:
     return Finding(
-        code=Code.OUT_OF_PROTOCOL,
         kind=Kind.PROTOCOL,
         severity=Severity.WARNING,
-        facts=Facts(notice=notice.key.partition(":")[0], detail=notice.detail, times=notice.times),
+        facts=ProtocolNotice(notice=notice.key.partition(":")[0], detail=notice.detail, times=notice.times),
         field=notice.field,
         event_start=notice.event,
         event_end=notice.last + 1,

@@ -13,8 +13,9 @@ from inspector.analysis.audit.clauses import (
     model_clause,
     warning_clause,
 )
+from inspector.analysis.audit.facts import Missing, OpenMessage
 from inspector.analysis.audit.fields import FieldState, field_texts
-from inspector.analysis.audit.finding import Finding, Missing
+from inspector.analysis.audit.finding import Finding
 from inspector.analysis.audit.kinds import KINDS, Code, Kind, Severity, Side
 from inspector.analysis.audit.missing_ids import evidence_hint
 from inspector.analysis.audit.rejection import Rejection
@@ -376,7 +377,9 @@ def _why(reading: Reading, findings: Sequence[Finding], transmission: Transmissi
             broken = any(one.code is Code.ARGUMENTS_BROKEN for one in findings)
             json = " The arguments are no longer valid JSON." if broken else ""
             what = "loss" if kinds & {Kind.DROPPED, Kind.GARBLED} else "fault"
-            if Kind.MISROUTED in kinds and any(one.facts.in_header for one in findings):
+            if Kind.MISROUTED in kinds and any(
+                isinstance(one.facts, OpenMessage) and one.facts.in_header for one in findings
+            ):
                 return f"The model's stream ends inside a header, whose text is not for the client. {checked}"
             return f"The model's stream is well formed, so the {what} is the server's.{json} {checked}"
     if any(one.kind is Kind.MISROUTED and one.event_start == reading.stream.final_event for one in findings):

@@ -5,8 +5,20 @@ Nothing decides by reading what this module writes.
 
 from typing import Final, assert_never
 
-from inspector.analysis.audit.answer_words import ended_words, special_token_words, stopped_words
-from inspector.analysis.audit.finding import Facts, Finding, Implied, Missing
+from inspector.analysis.audit.answer_words import ended_words, finish_reason_words, special_token_words
+from inspector.analysis.audit.facts import (
+    Disconnection,
+    Implied,
+    Missing,
+    OpenMessage,
+    ParserRejection,
+    ServerRejection,
+    TextWithoutField,
+    TokenCounts,
+    UnexplainedCount,
+    UnofferedCall,
+)
+from inspector.analysis.audit.finding import Finding
 from inspector.analysis.audit.kinds import KINDS, Code
 from inspector.analysis.audit.rejection import Rejection, UnsentKind
 from inspector.analysis.audit.words import counted, field_words, quote, tokens_words
@@ -54,15 +66,17 @@ def explain(finding: Finding) -> str:
     where = _where(finding)
     arguments = text if finding.generated else "empty arguments"
     field, arrived = field_words(finding.field), field_words(finding.delivered_in)
-    match finding.code:
-        case Code.TOKEN_REJECTED | Code.HEADER_REJECTED | Code.PROMPT_REJECTED:
-            return _rejected(finding)
+    match facts.code:
+        case Code.TOKEN_REJECTED | Code.HEADER_REJECTED:
+            return _rejected(finding, facts)
+        case Code.PROMPT_REJECTED:
+            return f"The prompt breaks the format before the completion begins: {facts.words}."
         case Code.SERVER_REJECTED_TOKEN | Code.SERVER_REJECTED_HEADER:
-            return _rejected_by_server(finding)
+            return _rejected_by_server(finding, facts)
         case Code.TEXT_LOST:
             return f"{text}{where} was not delivered in {field}."
         case Code.TEXT_IN_OTHER_FIELD:
-            by = ", according to the final object," if facts.by_final else ""
+            by = ", according to the final object," if finding.by_final else ""
             return f"{text}{where} belongs in {field}{by} and was delivered in {arrived}."
         case Code.FRAMING_AS_TEXT:
             return f"{text}{where} is outside any message body, but was delivered as text in {arrived}."
@@ -76,7 +90,7 @@ def explain(finding: Finding) -> str:
         case Code.TEXT_INVENTED:
             return f"{text} was delivered in {field}, but no token generated it there."
         case Code.EVENT_REPEATED:
-            return _repeated(finding)
+            return _repeated(finding, sequence=facts.notice is not None)
         case Code.SEPARATOR_ADDED:
             what = "A line feed" if finding.delivered == "\n" else text
             return (
@@ -93,36 +107,40 @@ def explain(finding: Finding) -> str:
                 "delivered."
             )
         case Code.CALL_LOST:
-            return f"The call of {quote(facts.name or '')} with {arguments}{where} was not delivered as a tool call."
+            return (
+                f"The call of {quote(facts.name)} with {arguments}{where} was not delivered as a tool call."
+            )
         case Code.CALL_LEFT_OUT:
             return (
-                f"The call of {quote(facts.name or '')} with {arguments}{where} was left out: the request has "
+                f"The call of {quote(facts.name)} with {arguments}{where} was left out: the request has "
                 "parallel_tool_calls: false, so the response has no field for a second call."
             )
         case Code.CALL_AS_TEXT:
             return (
-                f"The call of {quote(facts.name or '')} with {arguments}{where} was delivered as text in {arrived}: this "
+                f"The call of {quote(facts.name)} with {arguments}{where} was delivered as text in {arrived}: this "
                 f"server reads no recipient on the {facts.channel} channel."
             )
         case Code.CALL_RENAMED:
-            by = " according to the final object" if facts.by_final else ""
+            by = " according to the final object" if finding.by_final else ""
             name = quote(finding.generated or "")
-            return f"Tool call {_number(facts)} is named {name}{by}, but was delivered as {quote(finding.delivered or '')}."
+            return f"Tool call {facts.call + 1} is named {name}{by}, but was delivered as {quote(finding.delivered or '')}."
         case Code.CALL_NAME_LOST:
             name = quote(finding.generated or "")
-            return f"The name {name} of tool call {_number(facts)} was not delivered, although its arguments were."
+            return f"The name {name} of tool call {facts.call + 1} was not delivered, although its arguments were."
         case Code.CALL_NOT_OFFERED:
-            return f"The response calls {quote(facts.name or '')}, but the request offers {_offered(facts)}."
+            return f"The response calls {quote(facts.name)}, but the request offers {_offered(facts)}."
         case Code.CALL_INDEX_UNNAMED:
             return f"Arguments were streamed for tool call index {facts.index}, which was never opened with a name."
         case Code.CALL_INDEX_OUT_OF_PLACE:
-            return f"Tool call {_number(facts)} was delivered under index {facts.index}, out of sequence."
+            return f"Tool call {facts.call + 1} was delivered under index {facts.index}, out of sequence."
         case Code.ARGUMENTS_BROKEN:
-            by = "The final object has valid JSON" if facts.by_final else "The model generated valid JSON"
+            by = "The final object has valid JSON" if finding.by_final else "The model generated valid JSON"
             return f"{by}, but {field} arrived as invalid JSON: {quote(finding.delivered or '')}."
         case Code.ARGUMENTS_GENERATED_INVALID:
-            also = ", in the final object as well" if facts.by_final else ""
-            who = "The arguments are not valid JSON" if facts.by_final else "The model generated invalid JSON"
+            also = ", in the final object as well" if finding.by_final else ""
+            who = (
+                "The arguments are not valid JSON" if finding.by_final else "The model generated invalid JSON"
+            )
             return f"{who}{also}: {text}."
         case Code.ARGUMENTS_INVALID_ORIGIN_UNKNOWN:
             return f"{_upper(field)} are not valid JSON as delivered: {text}. Without token IDs the origin is unknown."
@@ -136,32 +154,32 @@ def explain(finding: Finding) -> str:
             return f"The .done text of {field} differs from the final object."
         case Code.FINAL_CALL_OF_SPECIAL_TOKEN:
             return (
-                f"{quote(facts.detail or '')} was delivered as a call of {quote(facts.name or '')}. A special token is "
+                f"{quote(facts.detail)} was delivered as a call of {quote(facts.name)}. A special token is "
                 "not a tool name: the server misread the header, or the model wrote a malformed one."
             )
         case Code.FINAL_FUNCTION_AS_MCP:
             return (
-                f"The call of the function {quote(facts.name or '')} with {quote(facts.detail or '')} was delivered as "
+                f"The call of the function {quote(facts.name)} with {quote(facts.detail)} was delivered as "
                 "an mcp_call, which no client runs as a function."
             )
         case Code.CALL_WITHOUT_EVENTS:
-            return f"The call of {quote(facts.name or '')} is in the final object, but no event of the stream reported it."
+            return f"The call of {quote(facts.name)} is in the final object, but no event of the stream reported it."
         case Code.SPECIAL_TOKEN_IN_BODY:
-            return f"{_upper(special_token_words(finding))}."
+            return f"{_upper(special_token_words(finding, facts))}."
         case Code.CHANNEL_UNKNOWN:
             if facts.channel is None:
                 return f"The message{where} has no channel; Harmony defines analysis, commentary and final."
             named = quote(facts.channel)
             return f"The message{where} is on channel {named}; Harmony defines only analysis, commentary and final."
         case Code.ROLE_UNKNOWN:
-            return f"The header of the message{where} begins with {quote(facts.role or '')}, which is neither a role nor a tool."
+            return f"The header of the message{where} begins with {quote(facts.role)}, which is neither a role nor a tool."
         case (
             Code.ENDED_IN_REASONING
             | Code.ENDED_WITH_EMPTY_ANSWER
             | Code.ENDED_WITHOUT_TEXT
             | Code.ENDED_WITH_UNSHOWN_CALL
         ):
-            return f"The response {ended_words(finding)} ({stopped_words(facts)})."
+            return f"The response {ended_words(facts)}."
         case Code.INCOMPLETE_BELOW_LIMIT:
             return (
                 f"The server reports the response as incomplete ({facts.reason}), but it has {facts.counted:,} of "
@@ -183,30 +201,30 @@ def explain(finding: Finding) -> str:
                 "most likely cut off (vLLM up to 0.23 does not report that)."
             )
         case Code.OPEN_AT_END:
-            return _open_at_end(finding)
+            return _open_at_end(finding, facts)
         case Code.NO_DONE:
             return "The stream has a finish_reason, but no [DONE]."
         case Code.COUNT_ABOVE_SENT | Code.COUNT_ABOVE_LOGPROBS | Code.COUNT_BELOW_SENT:
-            unknown = "" if finding.code is Code.COUNT_BELOW_SENT else "; the others are unknown"
+            unknown = "" if facts.code is Code.COUNT_BELOW_SENT else "; the others are unknown"
             return f"The server {counted_and_sent(facts)}{unknown}."
-        case Code.COUNT_UNEXPLAINED if facts.reconstructed:
+        case Code.COUNT_UNEXPLAINED if finding.reconstructed:
             return _beyond_final(facts)
         case Code.COUNT_UNEXPLAINED:
-            missing = (facts.counted or 0) - (facts.seen or 0)
+            missing = facts.counted - facts.seen
             return (
                 f"The server counted {facts.counted:,} tokens. The delivered texts and their framing account for about "
                 f"{facts.seen:,} (an estimate). The other {missing:,} are lost text, or framing between messages "
                 "that the deltas merge."
             )
         case Code.OUT_OF_PROTOCOL:
-            more = f" ({facts.times:,} times)" if facts.times is not None and facts.times > 1 else ""
-            return f"{_upper(facts.detail or '')}{more}."
+            more = f" ({facts.times:,} times)" if facts.times > 1 else ""
+            return f"{_upper(facts.detail)}{more}."
         case _:
-            assert_never(finding.code)
+            assert_never(facts.code)
 
 
-def _offered(facts: Facts) -> str:
-    names = facts.offered or ()
+def _offered(facts: UnofferedCall) -> str:
+    names = facts.offered
     if not names:
         return "no tools"
     shown = [quote(name) for name in names[:_OFFERED_NAMED]]
@@ -216,9 +234,9 @@ def _offered(facts: Facts) -> str:
     return f"only {listed(shown)}"
 
 
-def _beyond_final(facts: Facts) -> str:
+def _beyond_final(facts: UnexplainedCount) -> str:
     """What is open between the server's count and the messages of its final object, and where it may be."""
-    missing = (facts.counted or 0) - (facts.seen or 0)
+    missing = facts.counted - facts.seen
     amount_open = counted(missing, "token")
     said = (
         f"The server counted {facts.counted:,} tokens, but the messages of its final object encode to only "
@@ -235,24 +253,20 @@ def _where(finding: Finding) -> str:
     return f" ({tokens_words(finding.token_start, finding.token_end)})"
 
 
-def _number(facts: Facts) -> int:
-    return (facts.call or 0) + 1
-
-
 def _upper(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _words(facts: Facts) -> str:
+def _words(facts: Disconnection) -> str:
     return f" ({facts.words})" if facts.words else ""
 
 
-def sent_as(facts: Facts) -> str:
+def sent_as(facts: TokenCounts) -> str:
     """What the server sent of its tokens."""
     return "logprob entries" if facts.logprobs else "token IDs"
 
 
-def counted_and_sent(facts: Facts) -> str:
+def counted_and_sent(facts: TokenCounts) -> str:
     """The server's count and what it sent, after "the server"."""
     return f"counted {facts.counted:,} tokens and sent {facts.seen:,} {sent_as(facts)}"
 
@@ -262,7 +276,7 @@ def unended(missing: bool) -> str:
     return "; the <|message|> that ends it was not sent" if missing else ""
 
 
-def _message(facts: Facts) -> str:
+def _message(facts: TextWithoutField) -> str:
     parts = [f"role {quote(facts.role or '')}"] if facts.role not in {None, "assistant"} else []
     parts.append(f"channel {quote(facts.channel)}" if facts.channel else "no channel")
     if facts.recipient:
@@ -270,40 +284,28 @@ def _message(facts: Facts) -> str:
     return f"a message with {listed(parts)}"
 
 
-def _repeated(finding: Finding) -> str:
+def _repeated(finding: Finding, *, sequence: bool) -> str:
     event = finding.event_start or 0
-    proof = (
-        "its sequence_number is the same" if finding.facts.notice else "the server counted its tokens once"
-    )
+    proof = "its sequence_number is the same" if sequence else "the server counted its tokens once"
     return f"Events {event - 1:,} and {event:,} are one event that arrived twice: {proof}."
 
 
-def _open_at_end(finding: Finding) -> str:
-    facts = finding.facts
+def _open_at_end(finding: Finding, facts: OpenMessage) -> str:
     place = "header" if facts.in_header else "body"
     inside = f"the {place} of a message on the {facts.channel} channel" if facts.channel else f"a {place}"
-    why = stopped_words(facts)
+    why = finish_reason_words(facts.finish_reason)
     if facts.finish_reason == "length":
         why = f"the token limit was reached ({why})"
     return f"The stream ends inside {inside}{_where(finding)}; {why}."
 
 
-def _token(finding: Finding) -> str:
-    return f"token ID {finding.facts.token_id}" + (
-        f" {quote(finding.generated)}" if finding.generated else ""
-    )
-
-
-def _rejected(finding: Finding) -> str:
-    facts = finding.facts
-    if finding.code is Code.PROMPT_REJECTED:
-        return f"The prompt breaks the format before the completion begins: {facts.words}."
+def _rejected(finding: Finding, facts: ParserRejection) -> str:
     resumed = (
         f"Parsing resumes at token {facts.resumes_at:,}."
         if facts.resumes_at is not None
         else "No <|start|> follows, so parsing never resumes."
     )
-    if finding.code is Code.HEADER_REJECTED:
+    if facts.code is Code.HEADER_REJECTED:
         blamed = f"{quote(facts.quoted)} in the header" if facts.quoted else "The header"
         return f"{blamed} {quote(finding.generated or '')}{_where(finding)} is rejected: {facts.words}. {resumed}"
     expected = "the parser expects <|start|> here" if facts.between else "the parser rejects it here"
@@ -313,8 +315,7 @@ def _rejected(finding: Finding) -> str:
     )
 
 
-def _rejected_by_server(finding: Finding) -> str:
-    facts = finding.facts
+def _rejected_by_server(finding: Finding, facts: ServerRejection) -> str:
     if facts.header_sent and facts.missing is Missing.CERTAIN:
         begun = quote(finding.generated or "")
         return (
@@ -331,18 +332,19 @@ def _rejected_by_server(finding: Finding) -> str:
         blamed = f" with {quote(facts.quoted)}" if facts.quoted else ""
         what = f"The parser rejected a header{blamed}, which was not sent"
     else:
-        what = f"The parser expected <|start|> and got {_token(finding)}, which was not sent"
+        text = f" {quote(finding.generated)}" if finding.generated else ""
+        what = f"The parser expected <|start|> and got token ID {facts.token_id}{text}, which was not sent"
     return f"{what}: {facts.words}.{_missing(facts)}"
 
 
-def _missing(facts: Facts) -> str:
+def _missing(facts: ServerRejection) -> str:
     match facts.missing:
-        case None | Missing.NONE:
+        case Missing.NONE:
             return ""
         case Missing.POSSIBLE:
             return " The server sends several tokens per step, so other tokens of the failing step may be missing too."
         case Missing.CERTAIN:
-            what = " and ".join(_IMPLIED[one] for one in facts.implied or ())
+            what = " and ".join(_IMPLIED[implied] for implied in facts.implied or ())
             return f" Tokens before it were not sent either: at least {what}."
         case _:
             assert_never(facts.missing)

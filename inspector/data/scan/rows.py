@@ -181,7 +181,9 @@ def _finding(inspection: Inspection, finding: Finding, cause: Cause | None, toke
         "code": finding.code.value,
         "severity": finding.severity.value,
         "choice": min(finding.choice, _INDEX),
-        "channel": _text(channel_of(finding, inspection.reading.choices) or finding.facts.channel),
+        "channel": _text(
+            channel_of(finding, inspection.reading.choices) or finding.fact_row().get("channel")
+        ),
         "field": _text(finding.field),
         "delivered_in": _text(finding.delivered_in),
         "token": start,

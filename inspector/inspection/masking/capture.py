@@ -71,6 +71,11 @@ def masked(capture: Capture, standins: Standins, *, name: str = "the capture") -
     )
 
 
+def _defined(channel: str | None) -> str | None:
+    """A channel that Harmony defines."""
+    return channel if GRAMMAR.fullmatch(channel or "") else None
+
+
 def findings_of(inspection: Inspection) -> tuple[object, ...]:
     """What the audit finds, without what it quotes."""
     prompt = prompt_of(inspection.reading)
@@ -88,8 +93,8 @@ def findings_of(inspection: Inspection) -> tuple[object, ...]:
                 finding.delivered_in,
                 (finding.token_start, finding.token_end, finding.event_start, finding.event_end),
                 (finding.choice, finding.sent),
-                (finding.facts.call, finding.facts.counted, finding.facts.seen),
-                finding.facts.channel if GRAMMAR.fullmatch(finding.facts.channel or "") else None,
+                [finding.fact_row().get(key) for key in ("call", "counted", "seen")],
+                _defined(finding.fact_row().get("channel")),
                 finding.known_issues,
                 None if cause is None else cause.id,
             )

@@ -72,7 +72,7 @@ PHRASES: Final = re.compile(
         "|".join(
             [
                 *map(re.escape, (ENDPOINT_GUESSED, STOPPED, *_TABLES.phrases.texts)),
-                *(phrase.expression.pattern for phrase in _TABLES.phrases.expressions),
+                *(phrase.text for phrase in _TABLES.phrases.expressions),
             ]
         )
     )

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from inspector.analysis.audit import Code, Kind, explain
+from inspector.analysis.audit.facts import UnofferedCall
 from inspector.capture.capture import Capture, Endpoint
 from inspector.inspection.inspection import inspect
 from tests.support.every_code import call, response
@@ -17,8 +18,12 @@ MCP = {"type": "mcp_call", "id": "mcp_1", "server_label": "someone", "name": "so
 SEARCH = {"type": "web_search_call", "id": "ws_1"}
 
 
-def unoffered(capture: Capture) -> list[str | None]:
-    return [one.facts.name for one in inspect(capture).findings if one.code is Code.CALL_NOT_OFFERED]
+def unoffered(capture: Capture) -> list[str]:
+    return [
+        finding.facts.name
+        for finding in inspect(capture).findings
+        if isinstance(finding.facts, UnofferedCall)
+    ]
 
 
 def responses(*items: Mapping[str, Any], **request: Any) -> Capture:
@@ -152,7 +157,8 @@ def test_thousands_of_calls_and_tools_are_not_multiplied() -> None:
     items = [{**FUNCTION, "id": f"fc_{number}", "name": f"call_{number}"} for number in range(many)]
     tools = [{"type": "function", "name": f"offered_{number}"} for number in range(many)]
     seen = inspect(responses(*items, tools=tools))
-    found = [one for one in seen.findings if one.code is Code.CALL_NOT_OFFERED]
-    assert len(found) == many
-    assert sum(len(one.facts.offered or ()) for one in found) == 64 * many
-    assert explain(found[0]).endswith("“offered_3” and 596 others.")
+    facts = [finding.facts for finding in seen.findings if isinstance(finding.facts, UnofferedCall)]
+    assert len(facts) == many
+    assert sum(len(call.offered) for call in facts) == 64 * many
+    (first, *_) = (finding for finding in seen.findings if finding.code is Code.CALL_NOT_OFFERED)
+    assert explain(first).endswith("“offered_3” and 596 others.")

@@ -7,7 +7,7 @@ import pytest
 
 from inspector import Finding, Kind, Severity, inspect
 from inspector.analysis.audit import Rejection, explain, transmission_of
-from inspector.analysis.audit.finding import Implied, Missing
+from inspector.analysis.audit.facts import Implied, Missing
 from inspector.analysis.audit.rejection import UnsentKind, culprit, header_words
 from inspector.analysis.reading import read
 from inspector.capture.capture import Capture, End, Endpoint, Event, Header

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from inspector.analysis.audit import Code, Finding, Kind, audit
+from inspector.analysis.audit.facts import UnexplainedCount
 from inspector.analysis.reading import read
 from inspector.capture.capture import Capture, Endpoint, Event, Header
 from inspector.protocol.harmony.vocab import encode
@@ -68,6 +69,7 @@ def test_a_header_that_output_items_leave_out_may_be_what_is_open() -> None:
 
     assert told(len(encode(header.format(" to=python code") + rest))) == []
     (finding,) = told(len(encode(header.format(" to=python code") + rest)) - 1)
+    assert isinstance(finding.facts, UnexplainedCount)
     assert finding.facts.fits == (" <|constrain|>json",)
 
 

@@ -7,7 +7,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from inspector.analysis.audit import Code, Finding, Kind, Severity, audit
+from inspector.analysis.audit import Code, Kind, Severity, audit
 from inspector.analysis.audit.verdict import Level, verdict
 from inspector.analysis.reading import Reader, read
 from inspector.capture.capture import Capture, End, Endpoint, Event, EventKind, Header
@@ -72,18 +72,11 @@ def test_the_first_sentence_says_that_the_whole_answer_is_lost(capture: Capture,
 @pytest.mark.parametrize("severity", Severity)
 def test_every_kind_has_a_clause_in_the_verdict(severity: Severity) -> None:
     reading = read(chat(GOOD))
-    for kind in Kind:
-        finding = Finding(
-            code=Code.OUT_OF_PROTOCOL,
-            kind=kind,
-            severity=severity,
-            field="content",
-            token_start=3,
-            token_end=4,
-            generated="a",
-            delivered="b",
-            delivered_in="reasoning",
-        )
+    captures = (capture for captures in CAPTURES.values() for capture in captures)
+    by_kind = {finding.kind: finding for capture in captures for finding in inspect(capture).findings}
+    assert set(by_kind) == set(Kind)
+    for kind, finding_of_kind in by_kind.items():
+        finding = replace(finding_of_kind, severity=severity)
         judged = verdict(reading, [finding])
         (clause,) = judged.clauses
         assert clause.findings == (finding,), kind
