@@ -26,7 +26,14 @@ __all__ = ["FIRST_PAGE", "app"]
 # compares texts. No pandas: it takes as long as all of these.
 FIRST_PAGE: Final = (
     *("numpy", "PIL.Image", "streamlit.material_icon_names", "pages.ui.captures", "pages.ui.charts"),
-    *("pages.ui.anywhere", "pages.ui.banner", "pages.ui.fields", "pages.ui.prompt", "pages.ui.strip"),
+    *(
+        "pages.ui.anywhere",
+        "pages.ui.banner",
+        "pages.ui.downloads",
+        "pages.ui.fields",
+        "pages.ui.prompt",
+        "pages.ui.strip",
+    ),
     *("pages.parts.replay.overview", "pages.parts.replay.events", "rapidfuzz.distance"),
 )
 
@@ -37,7 +44,7 @@ sys.setswitchinterval(0.001)
 @cache
 def _builtins() -> dict[str, Capture]:
     """The built-in captures by name, the most telling first."""
-    return {one.name: inspector.load(one.path)[0] for one in dashboard.builtin()}
+    return {one.name: inspector.load(one.path) for one in dashboard.builtin()}
 
 
 def _tap() -> DashboardTap:

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from inspector.analysis.audit import audit
 from inspector.analysis.reading import read
 from inspector.capture.capture import Capture, End, Endpoint, Event, Header
-from inspector.files.store import load, save
+from inspector.files.store import load_all, save
 from inspector.inspection.inspection import inspect
 from inspector.protocol.harmony.text import texts
 from inspector.protocol.harmony.vocab import MARKERS, Marker, encode, encoding
@@ -129,7 +129,7 @@ def main() -> None:
         ratios = []
         for _ in range(rounds):
             bare = seconds(lambda: [json.loads(line) for line in lines])
-            ratios.append(seconds(lambda: [inspect(loaded) for loaded in load(path)]) / bare)
+            ratios.append(seconds(lambda: [inspect(loaded) for loaded in load_all(path)]) / bare)
         print(f"audit of a file, 1 token per event: {statistics.median(ratios):.2f} times json.loads")
 
 

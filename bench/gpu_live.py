@@ -86,7 +86,7 @@ def summary(
     per_event: list[float] = []
     for run, moments in zip(runs, moments_by_run, strict=True):
         came = len(run.reading().choice.tokens)
-        kept = read(load(run.path)[0]) if run.path else run.reading()
+        kept = read(load(run.path)) if run.path else run.reading()
         on_feed = moments[-1][0] if moments else 0
         tokens += came
         lost_by_us += came - len(kept.choice.tokens)

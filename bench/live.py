@@ -161,7 +161,7 @@ def measure(arguments: argparse.Namespace, port: int, folder: Path) -> None:
 
 def report(run: LiveRun, delays: list[float], arguments: argparse.Namespace) -> None:
     """One line: tokens, rate, lag early and late, lost."""
-    kept = len(load(run.path)[0].events) - 1 if run.path else 0
+    kept = len(load(run.path).events) - 1 if run.path else 0
     pace = run.pace()
     third = max(1, len(delays) // 3)
     early, late = quantile(delays[:third], 0.95), quantile(delays[-third:], 0.95)

@@ -113,7 +113,7 @@ def watch(page: Page, port: int, player_port: int, arguments: argparse.Namespace
 def report(frames: list[tuple[float, int]], folder: Path, arguments: argparse.Namespace) -> None:
     """Lag of each token, frames while the stream ran, tokens missing."""
     [path] = (folder / "runs").glob("*.jsonl")
-    [capture] = load(path)
+    capture = load(path)
     reading = read(capture)
     began = datetime.fromisoformat(capture.header.started_at or "").timestamp()
     arrivals = [began + (reading.arrival_s(event) or 0.0) for event in reading.choice.tokens.events]

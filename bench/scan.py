@@ -30,7 +30,7 @@ from bench.core import capture, stream
 from inspector.analysis.audit import audit
 from inspector.analysis.reading import read
 from inspector.data.scan.pooling import cores
-from inspector.files.store import builtin, load, save
+from inspector.files.store import builtin, load, load_all, save
 from inspector.inspection.inspection import inspect
 
 FOLDERS = 50
@@ -41,7 +41,7 @@ SHORTEST = 14
 def make(folder: Path, captures: int, tokens: int) -> list[Path]:
     """Write captures, the same ones each time; returns their files."""
     chance = random.Random(14)
-    real = [load(source.path)[0] for source in builtin() if not source.path.name.endswith(".gz")]
+    real = [load(source.path) for source in builtin() if not source.path.name.endswith(".gz")]
     start = datetime(2026, 11, 1, tzinfo=UTC)
     made = []
     for number in range(captures):
@@ -77,13 +77,13 @@ def side_by_side(paths: Sequence[Path], work: Callable[[Path], None]) -> float:
 
 def audited(path: Path) -> None:
     """Read and audit."""
-    for loaded in load(path):
+    for loaded in load_all(path):
         audit(read(loaded))
 
 
 def inspected(path: Path) -> None:
     """Do what `audit` does: read, audit, name causes, give a verdict."""
-    for loaded in load(path):
+    for loaded in load_all(path):
         inspect(loaded)
 
 

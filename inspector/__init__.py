@@ -2,7 +2,7 @@
 
     import inspector
 
-    capture, = inspector.load("stream.jsonl")
+    capture = inspector.load("stream.jsonl")
     seen = inspector.inspect(capture)
     print(seen.verdict.sentence)
 
@@ -14,7 +14,7 @@ from inspector.analysis.audit.verdict import Level, Verdict
 from inspector.analysis.reading import Evidence, Reading
 from inspector.capture.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.capture.errors import InspectorError
-from inspector.files.store import load, loads, save
+from inspector.files.store import load, load_all, loads, loads_all, save
 from inspector.inspection.compare import Comparison, compare
 from inspector.inspection.inspection import Inspection, inspect
 from inspector.issues import Diagnosis, diagnose_capture, diagnose_text
@@ -47,7 +47,9 @@ __all__ = [
     "html_report",
     "inspect",
     "load",
+    "load_all",
     "loads",
+    "loads_all",
     "markdown_report",
     "recording_client",
     "save",

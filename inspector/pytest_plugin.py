@@ -46,10 +46,10 @@ class Recording:
     @property
     def captures(self) -> "list[Capture]":
         """All responses so far, in the order in which they ended."""
-        from inspector.files.store import load
+        from inspector.files.store import load_all
 
         files = sorted(self._folder.glob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns)
-        return [capture for path in files for capture in load(path)]
+        return [capture for path in files for capture in load_all(path)]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -111,7 +111,7 @@ def _capture_of(capture: Capture | Path | str) -> Capture:
     if isinstance(capture, str):
         row = next((row for row in builtin() if row.name == capture), None)
         if row is not None:
-            return load(row.path)[0]
+            return load(row.path)
         if "/" in capture and (matrix_capture := named_capture(capture)) is not None:
             return matrix_capture
-    return load(capture)[0]
+    return load(capture)

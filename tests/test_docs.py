@@ -24,7 +24,7 @@ PLAYED = "http://localhost:8001"
 @pytest.fixture(scope="module")
 def playback() -> Iterator[str]:
     """The same without its pauses."""
-    captures = {one.name: load(one.path)[0] for one in builtin()}
+    captures = {one.name: load(one.path) for one in builtin()}
     routes = playback_routes(
         lambda: captures, prefix="", settings=PlaybackSettings().changed({"speed": "inf"})
     )

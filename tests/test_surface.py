@@ -59,7 +59,7 @@ def test_every_name_of_the_library_has_an_example() -> None:
 
 @pytest.fixture
 def playback() -> Iterator[str]:
-    captures = {one.name: inspector.load(one.path)[0] for one in dashboard.builtin()}
+    captures = {one.name: inspector.load(one.path) for one in dashboard.builtin()}
     with listening(Starlette(routes=dashboard.playback_routes(lambda: captures))) as address:
         yield f"{address}/playback/v1"
 

@@ -9,7 +9,7 @@ from inspector.capture.capture import Capture
 from inspector.capture.errors import InspectorError
 from inspector.commands.serving import add_address_options, serve
 from inspector.commands.shared import Commands
-from inspector.files.store import builtin, load
+from inspector.files.store import builtin, load_all
 from inspector.net.playback import FAULTS, PlaybackSettings, playback_routes
 
 _FAULTS = "\n".join(f"  {fault.example:24} {fault.words}" for fault in FAULTS.values())
@@ -77,7 +77,7 @@ def _captures(files: list[Path]) -> dict[str, Capture]:
     """Captures by the name that requests use; raises InspectorError if there are none."""
     captures: dict[str, Capture] = {}
     for path, stem in [(file, _stem(file)) for file in files] or [(row.path, row.name) for row in builtin()]:
-        loaded = load(path)
+        loaded = load_all(path)
         for number, capture in enumerate(loaded, 1):
             name = stem if len(loaded) == 1 else f"{stem}-{number}"
             copies = 2

@@ -15,7 +15,7 @@ from inspector.analysis.reading import Reading
 from inspector.capture.capture import Capture
 from inspector.capture.errors import InspectorError
 from inspector.capture.formats import count
-from inspector.files.store import load, loads, replacing
+from inspector.files.store import load_all, loads_all, replacing
 
 
 class Commands(Protocol):
@@ -65,7 +65,7 @@ def captures(file: str) -> list[tuple[str, Capture]]:
 
     Raises InspectorError when the file cannot be read.
     """
-    contents = loads(stdin_bytes(), "standard input") if file == "-" else load(Path(file))
+    contents = loads_all(stdin_bytes(), "standard input") if file == "-" else load_all(Path(file))
     if len(contents) == 1:
         return [(file, contents[0])]
     return [(f"{file}#{number}", capture) for number, capture in enumerate(contents, 1)]

@@ -104,11 +104,19 @@ def builtin(folder: Path = FIXTURES) -> list[Builtin]:
     return [structs.replace(row, path=folder / row.path) for row in rows]
 
 
-def load(path: Path | str, *, limit_bytes: int = LIMIT_BYTES) -> list[Capture]:
-    """The captures of a file. Raises StoreError if it cannot be read, CaptureError if it is not a capture."""
+def load(path: Path | str, *, limit_bytes: int = LIMIT_BYTES) -> Capture:
+    """The capture of a file.
+
+    Raises StoreError if it cannot be read, CaptureError if it is not a capture or holds several.
+    """
+    return _only(load_all(path, limit_bytes=limit_bytes), str(path))
+
+
+def load_all(path: Path | str, *, limit_bytes: int = LIMIT_BYTES) -> list[Capture]:
+    """The captures of a file, one or more; raises as `load` does."""
     with disk_errors(path), Path(path).open("rb") as file:
         content = file.read(limit_bytes + 1)
-    return loads(content, str(path), limit_bytes=limit_bytes)
+    return loads_all(content, str(path), limit_bytes=limit_bytes)
 
 
 @contextmanager
@@ -126,8 +134,19 @@ def disk_errors(path: Path | str) -> Iterator[None]:
         raise StoreError(f"{path}: cannot be read ({_words(error)}); check the name and the disk") from error
 
 
-def loads(content: bytes, name: str, *, limit_bytes: int = LIMIT_BYTES) -> list[Capture]:
-    """The captures of a file's content, compressed or not; `name` is for errors."""
+def loads(content: bytes, name: str, *, limit_bytes: int = LIMIT_BYTES) -> Capture:
+    """The capture of a file's content, compressed or not; `name` is for errors. Raises as `load` does."""
+    return _only(loads_all(content, name, limit_bytes=limit_bytes), name)
+
+
+def _only(captures: list[Capture], name: str) -> Capture:
+    if len(captures) > 1:
+        raise CaptureError(name, f"holds {len(captures):,} captures; use load_all or loads_all")
+    return captures[0]
+
+
+def loads_all(content: bytes, name: str, *, limit_bytes: int = LIMIT_BYTES) -> list[Capture]:
+    """The captures of a file's content, one or more."""
     if len(content) > limit_bytes:
         why = f"larger than the limit of {_mib(limit_bytes)}; keep only the request you need"
         raise CaptureError(name, why)

@@ -20,7 +20,7 @@ from typing import Final
 
 from inspector.capture.capture import Capture, render
 from inspector.capture.errors import InspectorError
-from inspector.files.store import loads, replacing
+from inspector.files.store import loads_all, replacing
 
 KEPT_BYTES: Final = 1024 * 2**20
 """Bytes of all sessions together; the sessions that were used longest ago give way."""
@@ -185,5 +185,5 @@ def _read(path: Path) -> Upload:
         name, digest, vouched = str(head["name"]), str(head["digest"]), head["vouched"] is True
     except (ValueError, KeyError, TypeError) as error:
         raise InspectorError(f"{path}: not a kept upload") from error
-    (capture,) = loads(rest, name)[:1]
+    (capture,) = loads_all(rest, name)[:1]
     return Upload(name=name, digest=digest, capture=capture, vouched=vouched)

@@ -11,7 +11,7 @@ from inspector.capture.capture import Capture
 from inspector.capture.errors import CaptureError, InspectorError
 from inspector.files.compression import HEAD, decompress
 from inspector.files.importers import BEGINS
-from inspector.files.store import LIMIT_BYTES, loads
+from inspector.files.store import LIMIT_BYTES, loads_all
 from inspector.inspection.inspection import diagnose, examine
 from inspector.issues import Because, Diagnosis, DiagnosisOutcome, diagnose_text
 
@@ -79,7 +79,7 @@ def _capture(content: bytes, name: str) -> Capture | None:
     if not may_be_capture(content[:_HEAD]) or len(content) > most_bytes(content):
         return None
     try:
-        found = loads(content, name)
+        found = loads_all(content, name)
     except CaptureError:
         if _OWN in content[:_HEAD]:
             raise

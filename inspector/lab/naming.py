@@ -85,7 +85,7 @@ def fixture_names(folder: Path, table: CauseTable, mode: Mode) -> Iterator[Named
     """The same for the captures of fixtures/."""
     for path in sorted(folder.glob("*.jsonl*")):
         right = table.right_of_fixture(path.name, version=mode is Mode.WHOLE, request=mode is not Mode.DUMP)
-        yield from _named(path.name, mode, right, load(path)[0])
+        yield from _named(path.name, mode, right, load(path))
 
 
 def _named(place: str, mode: Mode, right: Right | None, capture: Capture) -> Iterator[NamedCauses]:

@@ -121,13 +121,13 @@ class RunFiles:
         member = _member(endpoint, script)
         loose = self.loose / member
         if loose.exists():
-            return loads(loose.read_bytes(), str(loose))[0]
+            return loads(loose.read_bytes(), str(loose))
         if not self.archive.exists():
             return None
         with _archive(self.archive) as archive:
             if member not in archive.namelist():
                 return None
-            return loads(archive.read(member), f"{self.archive}/{member}")[0]
+            return loads(archive.read(member), f"{self.archive}/{member}")
 
     def pack(self) -> None:
         """Move the loose captures into the archive, replacing older ones of the same name."""
@@ -249,7 +249,7 @@ def captures_of(run: MatrixRun, endpoint: Endpoint | None = None) -> Iterator[tu
         with _archive(run.captures) as archive:
             for member_endpoint, script in own:
                 member = _member(member_endpoint, script)
-                yield member_endpoint, script, loads(archive.read(member), f"{run.captures}/{member}")[0]
+                yield member_endpoint, script, loads(archive.read(member), f"{run.captures}/{member}")
     for member_endpoint, script in keys:
         if (member_endpoint, script) in run.kept_in and (
             twin := capture_of(run, member_endpoint, script)

@@ -143,7 +143,7 @@ def open_file(session: Session, file: str, content: bytes) -> str:
     """Read an uploaded file into the session; a sentence when it cannot be read, else empty."""
     digest = hashlib.sha256(content).hexdigest()
     try:
-        captures = inspector.loads(content, file)
+        captures = inspector.loads_all(content, file)
     except InspectorError as error:
         return error.problem if isinstance(error, CaptureError) else str(error)
     opened = []
@@ -279,7 +279,7 @@ def prompt(digest: str, _inspection: Inspection) -> Prompt | None:
 @st.cache_resource(max_entries=64, show_spinner=False)
 def _built_in(digest: str, name: str, _path: Path) -> Inspection:
     del digest
-    return inspector.inspect(inspector.load(_path)[0], name=name)
+    return inspector.inspect(inspector.load(_path), name=name)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

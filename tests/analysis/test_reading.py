@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from inspector.analysis.audit import audit
 from inspector.analysis.reading import Evidence, Reader, Reading, read
 from inspector.capture.capture import Capture, Endpoint, Event, Header
-from inspector.files.store import FIXTURES, load
+from inspector.files.store import FIXTURES, load_all
 from inspector.protocol.harmony.vocab import encode
 from tests.support.servers import HABITS, serve
 from tests.support.streams import chat_chunk
 
-REAL = [capture for path in sorted(FIXTURES.glob("*.jsonl*")) for capture in load(path)]
+REAL = [capture for path in sorted(FIXTURES.glob("*.jsonl*")) for capture in load_all(path)]
 NAMES = [path.name for path in sorted(FIXTURES.glob("*.jsonl*"))]
 TEXT = (
     "<|channel|>analysis<|message|>Thinking.<|end|>"

@@ -97,7 +97,7 @@ def test_start_alone_shows_a_real_stream_arriving_then_its_verdict(page: Page, c
     ).to_be_visible()
     wait_for(page, 32)
     assert count(page) == 32
-    [kept] = [load(path)[0] for path in captures.glob("*.jsonl")]
+    [kept] = [load(path) for path in captures.glob("*.jsonl")]
     assert kept.header.server_version == "0.14.1", "that of the capture which was played"
     assert kept.end is not None
     assert not kept.end.cut

@@ -184,8 +184,8 @@ def test_downloads_are_the_capture_its_findings_and_reports(app: str, open_page:
         page.keyboard.press("Escape")
     endings = (".jsonl", "-findings.json", "-findings.csv", "-report.html", "-bug-report.md")
     assert set(got) == {f"{LEAK}{ending}" for ending in endings}
-    (capture,) = inspector.load(next(one.path for one in dashboard.builtin() if one.name == LEAK))
-    assert inspector.loads(got[f"{LEAK}.jsonl"], "again") == [capture]
+    capture = inspector.load(next(one.path for one in dashboard.builtin() if one.name == LEAK))
+    assert inspector.loads_all(got[f"{LEAK}.jsonl"], "again") == [capture]
     assert b'"kind": "misrouted"' in got[f"{LEAK}-findings.json"]
     assert got[f"{LEAK}-findings.csv"].count(b"tool_calls[0].arguments") == 2
     seen = inspector.inspect(capture, name=LEAK)

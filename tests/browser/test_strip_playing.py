@@ -81,7 +81,7 @@ def test_a_capture_without_times_says_so_and_plays_by_event(mount: Mount) -> Non
 
 
 def test_a_list_of_ids_plays_token_by_token(mount: Mount) -> None:
-    page = mount(payload(inspector.loads(b"[200005, 17196, 200008, 12194, 200002]", "ids.json")[0]))
+    page = mount(payload(inspector.loads(b"[200005, 17196, 200008, 12194, 200002]", "ids.json")))
     expect(page.locator(".pace")).to_contain_text("12 tokens per second")
     page.evaluate("strip.time.moveTo(3)")
     assert page.evaluate("strip.time.place / strip.time.axis.length") == pytest.approx(0.6)

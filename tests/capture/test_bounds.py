@@ -19,7 +19,7 @@ from inspector.analysis.audit.verdict import Level
 from inspector.capture.bounds import CAPTURES, EVENTS, FINDINGS, LINES, TOKENS
 from inspector.capture.capture import Capture, Endpoint, Event, Header
 from inspector.capture.errors import CaptureError
-from inspector.files.store import loads
+from inspector.files.store import loads, loads_all
 from inspector.inspection.inspection import Inspection, inspect
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.vocab import encode, encode_plain, is_endless
@@ -100,9 +100,9 @@ def test_bombs_are_refused_in_one_sentence_below_a_ceiling_of_time_and_memory(tm
 
 
 def test_what_lies_just_below_the_bounds_is_read() -> None:
-    (capture,) = loads(FIRST + b":\n" * 1000 + b"\n" * 1000 + b"data: [DONE]\n\n", "f")
+    capture = loads(FIRST + b":\n" * 1000 + b"\n" * 1000 + b"data: [DONE]\n\n", "f")
     assert len(capture.events) == 1002
-    assert len(loads((FIRST + b"data: [DONE]\n\n") * 50, "f")) == 50
+    assert len(loads_all((FIRST + b"data: [DONE]\n\n") * 50, "f")) == 50
 
 
 # -- bounds inside a response ------------------------------------------------------------------------
@@ -136,11 +136,11 @@ def test_findings_are_listed_to_a_bound_and_counted_beyond() -> None:
 
 
 def looping_channels(count: int) -> Inspection:
-    return inspect(loads(json.dumps([200005, 64] * count).encode(), "f")[0])
+    return inspect(loads(json.dumps([200005, 64] * count).encode(), "f"))
 
 
 def looping_starts(count: int) -> Inspection:
-    return inspect(loads(json.dumps([200006, 64] * count).encode(), "f")[0])
+    return inspect(loads(json.dumps([200006, 64] * count).encode(), "f"))
 
 
 def one_delta(count: int) -> Inspection:
@@ -188,7 +188,7 @@ def test_many_tool_calls_accuse_nobody() -> None:
 def test_an_endless_header_is_read_to_its_end_without_the_reference_parser() -> None:
     found = looping_channels(10_000)
     assert [one.kind.value for one in found.findings] == ["truncated"]
-    closed = inspect(loads(json.dumps([200005, 64] * 10_000 + [200008, 64, 200002]).encode(), "f")[0])
+    closed = inspect(loads(json.dumps([200005, 64] * 10_000 + [200008, 64, 200002]).encode(), "f"))
     assert [one.kind.value for one in closed.findings][:1] == ["bad_header"]
     assert "more than 4,096 tokens" in str(closed.findings[0].delivered)
 
@@ -208,4 +208,4 @@ def test_an_endless_word_is_encoded_whole_and_in_time(text: str) -> None:
 
 def test_a_bound_is_told_with_the_name_of_the_file() -> None:
     with pytest.raises(CaptureError, match=r"^f: has more than .* keep only the request you need$"):
-        loads(b"1 " * (TOKENS + 1), "f")
+        loads_all(b"1 " * (TOKENS + 1), "f")

@@ -39,7 +39,7 @@ def test_a_full_disk_ends_the_recording_in_one_sentence_with_whole_lines(tmp_pat
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert f"{out}: cannot be written" in done.stderr
-    [capture] = load(out)
+    capture = load(out)
     assert capture.header.model == "m"
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 700
 
@@ -71,7 +71,7 @@ def test_record_takes_a_background_stream_up_again(
         [body] = server.bodies("/v1/responses")
     assert body["background"] is True
     assert "2 events" in capsys.readouterr().out
-    assert len(load(out)[0].events) == 2
+    assert len(load(out).events) == 2
 
 
 def test_nothing_stands_in_the_way_of_the_next_try_to_record(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def test_a_copy_has_the_findings_and_not_the_text(tmp_path: Path, capsys: pytest
     assert main(words) == 0
     assert capsys.readouterr().out == f"{out}: 15 events, 3 findings, as before\n"
     assert out.stat().st_mode & 0o777 == 0o600
-    assert findings_of(inspect(load(out)[0])) == findings_of(inspect(CAPTURES[TOOL]))
+    assert findings_of(inspect(load(out))) == findings_of(inspect(CAPTURES[TOOL]))
     assert not {"weather", "Paris", "celsius", "get_weather"} & {*contents(tmp_path).split('"')}
     assert "weather" not in contents(tmp_path)
     assert main(words) == 2
@@ -55,10 +55,10 @@ def test_record_and_probe_store_no_text(tmp_path: Path, capsys: pytest.CaptureFi
         probed = [*options, "--requests", "2", "--out", str(tmp_path / "probe"), "--quiet"]
         assert main(["probe", *probed]) == 1
     capsys.readouterr()
-    [capture] = load(tmp_path / "one.jsonl")
+    capture = load(tmp_path / "one.jsonl")
     kept = sorted((tmp_path / "probe" / "captures").iterdir())
     assert len(kept) == 2
-    for kept_capture in (capture, load(kept[0])[0]):
+    for kept_capture in (capture, load(kept[0])):
         assert inspect(kept_capture).verdict.level == "error"
         assert len(kept_capture.header.request["messages"][0]["content"].encode()) == len(LONG)
     rows = [json.loads(line) for line in (tmp_path / "probe" / "rows.jsonl").read_text().splitlines()]

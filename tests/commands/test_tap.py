@@ -63,8 +63,8 @@ def test_the_command_records_and_ends_on_interrupt(tmp_path: Path) -> None:
     assert process.returncode == 0
     (file,) = folder.iterdir()
     assert f"{len(SAID) + 1} events, complete" in stderr
-    assert inspect(load(file)[0]).findings == []
-    assert load(file)[0].header.request == {"model": "m"}
+    assert inspect(load(file)).findings == []
+    assert load(file).header.request == {"model": "m"}
     assert server.bodies(CHAT) == [{"return_token_ids": True, "model": "m"}]
 
 
@@ -80,7 +80,7 @@ def test_a_full_disk_ends_the_recording_and_not_the_answer(tmp_path: Path) -> No
     assert stderr.count("recording stopped after") == 2
     assert "cannot be written" in stderr
     for file in tmp_path.iterdir():
-        assert len(load(file)[0].events) > 10
+        assert len(load(file).events) > 10
 
 
 def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def test_captures_are_kept_in_the_folder(tmp_path: Path, capsys: pytest.CaptureF
         assert ask(left, right, "--runs", "2", "--out", tmp_path / "kept") == 0
     kept = list((tmp_path / "kept").glob("*.jsonl"))
     assert len(kept) == 4
-    assert all(len(load(path)[0].events) == len(SAID) + 1 for path in kept)
+    assert all(len(load(path).events) == len(SAID) + 1 for path in kept)
     assert str(kept[0]) in capsys.readouterr().out
 
 

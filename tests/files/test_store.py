@@ -22,7 +22,9 @@ from inspector.files.store import (
     CaptureWriter,
     builtin,
     load,
+    load_all,
     loads,
+    loads_all,
     open_writer,
     replacing,
     save,
@@ -40,7 +42,7 @@ HEADER = CAPTURE.header
 
 def refusal(content: bytes, *, limit_bytes: int = LIMIT_BYTES) -> str:
     with pytest.raises(CaptureError) as refused:
-        loads(content, "f", limit_bytes=limit_bytes)
+        loads_all(content, "f", limit_bytes=limit_bytes)
     return str(refused.value)
 
 
@@ -50,16 +52,16 @@ def refusal(content: bytes, *, limit_bytes: int = LIMIT_BYTES) -> str:
 @pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.jsonl.zst"])
 def test_what_is_saved_loads_whatever_its_packing(tmp_path: Path, name: str) -> None:
     save(CAPTURE, tmp_path / name)
-    assert load(tmp_path / name) == [CAPTURE]
+    assert load_all(tmp_path / name) == [CAPTURE]
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
 def test_packing_goes_by_the_bytes_not_by_the_name(tmp_path: Path) -> None:
     save(CAPTURE, tmp_path / "a.jsonl.gz")
     (tmp_path / "a.jsonl.gz").rename(tmp_path / "a.txt")
-    assert load(str(tmp_path / "a.txt")) == [CAPTURE]
+    assert load_all(str(tmp_path / "a.txt")) == [CAPTURE]
     (tmp_path / "b.gz").write_bytes(TEXT)
-    assert load(tmp_path / "b.gz") == [CAPTURE]
+    assert load_all(tmp_path / "b.gz") == [CAPTURE]
 
 
 def test_the_same_capture_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -69,10 +71,10 @@ def test_the_same_capture_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_files_in_several_parts_read_as_one() -> None:
-    assert loads(
+    assert loads_all(
         gzip.compress(TEXT[:100]) + gzip.compress(b"") + gzip.compress(TEXT[100:]) + b"\0" * 9, "f"
     ) == [CAPTURE]
-    assert loads(zstandard.compress(TEXT[:100]) + zstandard.compress(TEXT[100:]), "f") == [CAPTURE]
+    assert loads_all(zstandard.compress(TEXT[:100]) + zstandard.compress(TEXT[100:]), "f") == [CAPTURE]
 
 
 @pytest.mark.parametrize("kind", ["gzip", "zstd"])
@@ -80,14 +82,14 @@ def test_a_packed_file_cut_off_keeps_what_it_held(kind: str) -> None:
     lines = [json.dumps({"data": random.Random(at).randbytes(4000).hex()}) for at in range(200)]  # noqa: S311
     text = "\n".join(['{"harmony_capture": 1, "endpoint": "chat"}', *lines]).encode()
     packed = gzip.compress(text) if kind == "gzip" else zstandard.compress(text)
-    (capture,) = loads(packed[: len(packed) // 2], "f")
+    capture = loads(packed[: len(packed) // 2], "f")
     assert 0 < len(capture.events) < 200
     assert capture.events == [Event(json.loads(line)["data"]) for line in lines[: len(capture.events)]]
     assert capture.notes[-1] == f"The {kind} file is truncated; the content up to that point was read."
 
 
 def test_bytes_after_a_packed_file_are_told() -> None:
-    (capture,) = loads(gzip.compress(TEXT) + b"trailing", "f")
+    capture = loads(gzip.compress(TEXT) + b"trailing", "f")
     assert capture.notes == ("8 bytes after the gzip content were ignored.",)
 
 
@@ -142,7 +144,7 @@ def test_two_hundred_megabytes_of_text_read() -> None:
     lines = [b'{"harmony_capture": 1, "endpoint": "chat"}', *[b'{"data": "%s"}' % (b"x" * 10**6)] * 200]
     content = b"\n".join(lines)
     assert len(content) > 200 * 10**6
-    (capture,) = loads(content, "f")
+    capture = loads(content, "f")
     assert len(capture.events) == 200
 
 
@@ -155,10 +157,10 @@ def test_a_file_over_the_limit_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(TEXT)
     with pytest.raises(CaptureError) as refused:
-        load(path, limit_bytes=len(TEXT) - 1)
+        load_all(path, limit_bytes=len(TEXT) - 1)
     assert str(refused.value).startswith(f"{path}: larger than the limit of ")
     assert str(refused.value).endswith("MiB; keep only the request you need")
-    assert load(path, limit_bytes=len(TEXT)) == [CAPTURE]
+    assert load_all(path, limit_bytes=len(TEXT)) == [CAPTURE]
 
 
 @pytest.mark.parametrize(
@@ -175,7 +177,7 @@ def test_what_the_disk_refuses_is_told_with_the_path(tmp_path: Path, name: str, 
     (tmp_path / "a.jsonl").write_bytes(TEXT)
     path = tmp_path / name
     with pytest.raises(StoreError) as refused:
-        load(path)
+        load_all(path)
     assert str(refused.value) == sentence.format(path)
 
 
@@ -188,7 +190,7 @@ def test_saving_replaces_a_file_only_when_whole(tmp_path: Path) -> None:
     broken = Capture(header=HEADER, events=[Event("a"), Event(object())])  # type: ignore[arg-type]
     with pytest.raises(TypeError):
         save(broken, path)
-    assert load(path) == [CAPTURE]
+    assert load_all(path) == [CAPTURE]
     assert [file.name for file in tmp_path.iterdir()] == ["a.jsonl"]
 
 
@@ -227,10 +229,10 @@ def test_a_pipe_is_written_as_it_is(tmp_path: Path) -> None:
 def test_a_growing_capture_can_be_read_at_any_time(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     with open_writer(path, HEADER) as writer:
-        assert load(path) == [Capture(header=HEADER, events=[])]
+        assert load_all(path) == [Capture(header=HEADER, events=[])]
         writer.write([])
         writer.write(CAPTURE.events[:1])
-        assert load(path) == [Capture(header=HEADER, events=CAPTURE.events[:1])]
+        assert load_all(path) == [Capture(header=HEADER, events=CAPTURE.events[:1])]
         writer.write(CAPTURE.events[1:])
         assert CAPTURE.end is not None
         writer.end(CAPTURE.end)
@@ -295,7 +297,7 @@ def test_a_disk_that_fills_up_keeps_the_whole_lines_written_before(tmp_path: Pat
         == f"{path}: cannot be written (File too large); choose another path or free disk space\n"
     )
     assert printed.stderr == ""
-    (capture,) = load(path)
+    capture = load(path)
     assert len(capture.events) > 100
     assert [event.data for event in capture.events] == [f"event {at}" for at in range(len(capture.events))]
 
@@ -315,7 +317,7 @@ def test_the_most_telling_captures_come_first() -> None:
 
 @pytest.mark.parametrize("row", builtin(), ids=lambda row: row.name)
 def test_a_built_in_capture_is_what_its_row_says(row: Builtin) -> None:
-    (capture,) = load(row.path)
+    capture = load(row.path)
     assert capture.header.endpoint is row.endpoint
     assert capture.header.server_version == row.server_version
     assert row.name.endswith(f"-vllm-{row.server_version}")
@@ -331,7 +333,7 @@ def test_a_built_in_capture_is_what_its_row_says(row: Builtin) -> None:
 
 @pytest.mark.parametrize("row", builtin(), ids=lambda row: row.name)
 def test_the_tokens_of_a_built_in_capture_are_its_script_in_steps_of_its_row(row: Builtin) -> None:
-    (capture,) = load(row.path)
+    capture = load(row.path)
     steps = [
         choice["token_ids"]
         for event in capture.events
@@ -362,3 +364,14 @@ def test_nothing_of_the_machine_that_recorded_them_is_in_the_fixtures() -> None:
     for path in FIXTURES.rglob("*.jsonl*"):
         text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
         assert b"/home/" not in text
+
+
+def test_load_rejects_a_file_of_several_captures(tmp_path: Path) -> None:
+    content = b'data: {"object": "chat.completion.chunk", "choices": []}\n\ndata: [DONE]\n\n' * 2
+    path = tmp_path / "two.txt"
+    path.write_bytes(content)
+    assert len(load_all(path)) == len(loads_all(content, "two")) == 2
+    with pytest.raises(CaptureError, match="holds 2 captures; use load_all"):
+        load(path)
+    with pytest.raises(CaptureError, match="holds 2 captures"):
+        loads(content, "two")

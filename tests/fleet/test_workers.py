@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 from inspector.capture.errors import StoreError
-from inspector.files.store import load
+from inspector.files.store import load_all
 from inspector.fleet.workers import WorkerEnded, Workers
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -136,7 +136,7 @@ def unreadable() -> None:
 def test_exceptions_come_back_and_prints_do_not_disturb(tmp_path: Path) -> None:
     workers = Workers(1, prepare=os.getpid)
     with pytest.raises(StoreError):
-        workers.submit(load, tmp_path / "none.jsonl").result(20)
+        workers.submit(load_all, tmp_path / "none.jsonl").result(20)
     assert workers.submit(print, "an answer?").result(20) is None
     with pytest.raises(RuntimeError, match="Unreadable: oneother"):
         workers.submit(unreadable).result(20)

@@ -110,7 +110,7 @@ def test_streamed_arguments_that_lack_their_beginning_look_like_a_loss_of_the_se
 
 
 def test_a_failure_without_an_entry_says_how_to_get_evidence() -> None:
-    reading = read(loads(json.dumps(CALLED).encode(), "dump")[0])
+    reading = read(loads(json.dumps(CALLED).encode(), "dump"))
     found = diagnose_capture(examine(reading).findings, reading)
     assert found.outcome is DiagnosisOutcome.UNKNOWN
     assert "`return_token_ids: true`" in found.next_step

@@ -71,7 +71,7 @@ def test_no_release_is_advised_that_a_front_end_on_the_stand_in_has_reached() ->
 
 def test_no_fixture_and_no_report_of_one_is_advised_what_it_runs() -> None:
     for path in (builtin_capture.path for builtin_capture in builtin()):
-        inspection = inspect(load(path)[0], name=path.name)
+        inspection = inspect(load(path), name=path.name)
         sentences = [*advice(inspection), *facts(inspection).steps]
         assert reached(sentences, inspection.reading.server_version) == [], path.name
 
@@ -124,7 +124,7 @@ def test_a_server_that_ignores_the_request_for_token_ids_is_not_told_to_be_asked
 ) -> None:
     advised = []
     for path in (example.path for example in builtin() if example.endpoint is Endpoint.CHAT):
-        capture = bare(load(path)[0])
+        capture = bare(load(path))
         header: Header = replace(capture.header, server_version=version)
         assert header.request["return_token_ids"] is True
         inspection = inspect(replace(capture, header=header))

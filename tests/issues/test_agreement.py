@@ -25,7 +25,7 @@ UPGRADE = re.compile(r"^(?:Or )?[Uu]pgrade to (?:vLLM )?(\d+\.\d+\.\d+)")
 
 
 def fixture(name: str) -> Capture:
-    return load(FIXTURES / f"{name}.jsonl")[0]
+    return load(FIXTURES / f"{name}.jsonl")
 
 
 def from_matrix(version: str, step: str, script: str, endpoint: str) -> Capture:
@@ -70,7 +70,7 @@ def releases(steps: tuple[str, ...]) -> list[tuple[int, ...]]:
 
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
 def test_no_issue_asks_for_an_older_release_than_the_first(path: Path) -> None:
-    inspection = inspect(load(path)[0], name=path.name)
+    inspection = inspect(load(path), name=path.name)
     diagnosis = diagnose_capture(inspection.findings, inspection.reading)
     if not diagnosis.answers:
         return
@@ -102,7 +102,7 @@ def test_a_lesser_issue_is_advised_the_release_that_the_first_needs() -> None:
 
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
 def test_diagnose_and_audit_are_equally_sure_of_the_first_issue(path: Path) -> None:
-    inspection = inspect(load(path)[0], name=path.name)
+    inspection = inspect(load(path), name=path.name)
     diagnosis = diagnose_capture(inspection.findings, inspection.reading)
     if not diagnosis.answers:
         assert inspection.verdict.known == ""

@@ -46,7 +46,7 @@ Of two, the one of what the verdict says first: there the lost reasoning, before
 
 def builtin_reading(name: str) -> Reading:
     path = next(example.path for example in builtin() if example.name == name)
-    (capture,) = load(path)
+    capture = load(path)
     return read(capture)
 
 
@@ -73,7 +73,7 @@ def test_whole_captures_have_no_answers() -> None:
 
 
 def test_an_inspection_names_the_known_issues_of_each_finding() -> None:
-    (capture,) = load(FIXTURES / "chat-tool-call-leak-vllm-0.14.1.jsonl")
+    capture = load(FIXTURES / "chat-tool-call-leak-vllm-0.14.1.jsonl")
     issues = {finding.kind: finding.known_issues for finding in inspect(capture).findings}
     assert issues[Kind.MISROUTED] == ("chat-stream-multi-channel-chunk",)
     assert issues[Kind.DROPPED] == ("chat-stream-multi-channel-chunk", "stream-interval-tool-arguments")

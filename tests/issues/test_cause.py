@@ -12,7 +12,7 @@ from inspector.lab.naming import Mode, as_mode
 
 
 def cause(name: str, mode: Mode = Mode.WHOLE) -> Cause:
-    named = inspect(as_mode(load(FIXTURES / f"{name}.jsonl")[0], mode)).cause
+    named = inspect(as_mode(load(FIXTURES / f"{name}.jsonl"), mode)).cause
     assert named is not None
     return named
 
@@ -58,7 +58,7 @@ def test_bounds_of_the_release_decide_only_where_all_between_agree(
 
 def test_a_stream_bounds_the_release_of_its_server() -> None:
     for path in sorted(FIXTURES.glob("*-vllm-*.jsonl")):
-        inspection = inspect(load(path)[0])
+        inspection = inspect(load(path))
         bounds = release_bounds(inspection.reading)
         version = inspection.reading.server_version
         if version is not None and bounds.at_least is not None:

@@ -215,7 +215,7 @@ def test_every_upgrade_that_is_told_is_measured_or_says_that_it_is_not() -> None
 
 
 def test_no_fixture_is_told_to_upgrade_to_what_it_runs() -> None:
-    situations = [situation_of(read(load(example.path)[0])) for example in builtin()]
+    situations = [situation_of(read(load(example.path))) for example in builtin()]
     with_version = [situation for situation in situations if situation.version is not None]
     assert len(with_version) >= 4
     for situation, issue in product(with_version, catalogue()):
@@ -226,7 +226,7 @@ def test_no_fixture_is_told_to_upgrade_to_what_it_runs() -> None:
 
 
 def test_a_stream_that_goes_on_may_still_call_a_function() -> None:
-    [capture] = load(next(example.path for example in builtin() if "chat-whole-vllm" in example.name))
+    capture = load(next(example.path for example in builtin() if "chat-whole-vllm" in example.name))
     reader = Reader(capture.header)
     reader.receive(capture.events[:3])
     assert situation_of(reader.reading()).calls is None

@@ -27,8 +27,7 @@ Answer = Callable[[dict[str, Any]], httpx.Response]
 
 def lossy() -> Capture:
     """Three tokens per step on 0.13.0, which lost some of the reasoning and of the arguments."""
-    (capture,) = load(FIXTURES / "chat-tool-call-dropped-vllm-0.13.0.jsonl")
-    return capture
+    return load(FIXTURES / "chat-tool-call-dropped-vllm-0.13.0.jsonl")
 
 
 def whole(body: dict[str, Any]) -> httpx.Response:
@@ -153,12 +152,12 @@ def given(capture: Capture) -> list[list[int]]:
 
 
 def without_script(name: str) -> Capture:
-    (capture,) = load(FIXTURES / name)
+    capture = load(FIXTURES / name)
     return replace(capture, header=replace(capture.header, script=None))
 
 
 def test_checked_steps_add_unsent_tokens_of_the_script() -> None:
-    (capture,) = load(FIXTURES / "chat-unexpected-token-12606-vllm-0.13.0.jsonl")
+    capture = load(FIXTURES / "chat-unexpected-token-12606-vllm-0.13.0.jsonl")
     script = capture.header.script
     assert script is not None
     steps = given(capture)

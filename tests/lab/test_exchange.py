@@ -69,7 +69,7 @@ def test_unknown_channel_is_not_content(tmp_path: Path) -> None:
     error = {"reason": "a channel that is none", "accept": ["no_tool_calls", "content_passthrough"]}
     [fixture], _ = fixtures_of(written(tmp_path / "f.jsonl", made(output, expected_error=error)))
     assert disagreement(fixture) == ""
-    [capture] = loads(json.dumps(encode(output)).encode(), "ids.json")
+    capture = loads(json.dumps(encode(output)).encode(), "ids.json")
     [finding] = inspect(capture).findings
     assert finding.kind == "unknown_header"
     assert finding.fact_row() == {"channel": "comment"}

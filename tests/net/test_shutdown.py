@@ -92,7 +92,7 @@ def test_one_interrupt_ends_it_while_a_stream_is_open_and_blames_nobody(name: st
                 process.kill()
     assert ended.is_set(), "the stream was not cut"
     (file,) = captures.iterdir()
-    (capture,) = load(file)
+    capture = load(file)
     assert capture.end is not None
     assert capture.end.detail == "the tap was stopped"
     assert "client" not in inspect(capture).verdict.sentence

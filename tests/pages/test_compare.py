@@ -167,7 +167,7 @@ def test_both_sides_are_drawn_on_one_axis_of_time() -> None:
     assert set(waits.y[1:]) == {500.0}
     assert set(figure.data[4].y[1:]) == {250.0}
     assert [trace.name for trace in figure.data] == ["a"] * 3 + ["b"] * 3
-    [ids] = inspector.loads(b"[200005, 35644]", "ids.json")
+    ids = inspector.loads(b"[200005, 35644]", "ids.json")
     assert both_over_time([("ids alone", inspector.inspect(ids).reading)], "dark") is None
 
 

@@ -119,7 +119,7 @@ def test_the_addresses_for_other_clients_are_listed(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_run_of_another_client_is_listed_with_its_verdict_and_cannot_be_stopped_here() -> None:
-    [capture] = load(builtin()[0].path)
+    capture = load(builtin()[0].path)
     registry = dashboard.registry()
     run = registry.get(registry.opened(capture.header))
     assert run is not None
@@ -142,7 +142,7 @@ def test_recent_runs_are_filtered_ordered_and_removed() -> None:
     registry = dashboard.registry()
     made = []
     for words in ("chat-whole-vllm", "tool-call-leak", "whole-one", "tool-call-dropped"):
-        [capture] = load(next(row.path for row in builtin() if words in row.name))
+        capture = load(next(row.path for row in builtin() if words in row.name))
         run = registry.get(registry.opened(capture.header))
         assert run is not None
         for event in capture.events:
@@ -286,7 +286,7 @@ def test_a_linked_run_shows_the_request_that_it_was_made_with_and_can_be_asked_a
 
 
 def test_a_run_that_the_user_stopped_is_no_failure() -> None:
-    [capture] = load(next(row.path for row in builtin() if "whole" in row.name and "chat" in row.name))
+    capture = load(next(row.path for row in builtin() if "whole" in row.name and "chat" in row.name))
     registry = dashboard.registry()
     run = registry.get(registry.opened(capture.header))
     assert run is not None

@@ -70,7 +70,7 @@ def event_of_what_is_chosen(head: dict[str, Any], payload: dict[str, Any]) -> in
 @pytest.mark.parametrize("name", NAMES)
 def test_every_built_in_capture_is_drawn_with_the_verdict_that_the_command_prints(name: str) -> None:
     app = page(capture=name)
-    (capture,) = inspector.load(next(row.path for row in dashboard.builtin() if row.name == name))
+    capture = inspector.load(next(row.path for row in dashboard.builtin() if row.name == name))
     inspection = inspector.inspect(capture)
     assert (
         banner(app)["sentence"].removesuffix(" The prompt has 1 warning, see below.")

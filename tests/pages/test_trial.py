@@ -34,7 +34,7 @@ def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dashbo
 @pytest.fixture(scope="module")
 def playback() -> Iterator[str]:
     """Address of a server that plays the built-in captures."""
-    captures = {row.name: inspector.load(row.path)[0] for row in dashboard.builtin()}
+    captures = {row.name: inspector.load(row.path) for row in dashboard.builtin()}
     with listening(Starlette(routes=dashboard.playback_routes(lambda: captures))) as address:
         yield f"{address}/playback/v1"
 
@@ -216,7 +216,7 @@ def test_each_side_lists_the_models_of_the_chosen_endpoint(
     for side in ("left", "right"):
         app.session_state[f"ask_{side}_address"] = playback
     app.run()
-    builtin = [(row.name, inspector.load(row.path)[0]) for row in dashboard.builtin()]
+    builtin = [(row.name, inspector.load(row.path)) for row in dashboard.builtin()]
     fitting = {
         endpoint: [
             name for name, capture in builtin if fits(capture, inspector.Endpoint(endpoint), streamed=True)

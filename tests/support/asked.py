@@ -23,7 +23,7 @@ def ask(server: Server, folder: Path | None, request: LiveRequest = REQUEST) -> 
     assert run.state is RunState.ENDED
     if run.path is None or run.trouble:
         return run, run.capture()
-    [capture] = load(run.path)
+    capture = load(run.path)
     assert capture.header.request["model"] == REQUEST.model
     assert list(capture.events) == list(run.events)
     return run, capture

@@ -5,7 +5,7 @@ from inspector.files.store import builtin, load
 
 __all__ = ["CAPTURES", "CHATS", "GROUND", "RESPONSES", "TEXT", "TOOL", "WHOLE"]
 
-CAPTURES = {row.name: load(row.path)[0] for row in builtin()}
+CAPTURES = {row.name: load(row.path) for row in builtin()}
 CHATS = [name for name, one in CAPTURES.items() if one.header.endpoint is Endpoint.CHAT]
 WHOLE = "chat-whole-one-token-per-step-vllm-0.13.0"
 RESPONSES = "responses-whole-vllm-0.14.1"

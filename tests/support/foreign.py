@@ -31,8 +31,7 @@ CHAT, RESPONSES = "chat-tool-call-leak-vllm-0.14.1", "responses-dropped-tokens-v
 
 
 def known(name: str) -> Capture:
-    (capture,) = load(BUILTIN[name].path)
-    return capture
+    return load(BUILTIN[name].path)
 
 
 def untimed(events: Any) -> list[Event]:

@@ -11,12 +11,12 @@ from typing import Any
 from hypothesis import strategies as st
 
 from inspector.capture.capture import Capture, End, Endpoint, EventKind, Header, render
-from inspector.files.store import FIXTURES, load
+from inspector.files.store import FIXTURES, load_all
 from inspector.lab.results import all_runs, captures_of
 
 __all__ = ["JSON", "File", "Place", "kinds_of_places", "mutated", "mutated_files", "with_value"]
 
-REAL = [capture for path in sorted(FIXTURES.glob("*.jsonl")) for capture in load(path)]
+REAL = [capture for path in sorted(FIXTURES.glob("*.jsonl")) for capture in load_all(path)]
 
 File = Sequence[str]
 """The lines of a capture file."""

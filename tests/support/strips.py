@@ -22,7 +22,7 @@ def payload(capture: inspector.Capture, key: str = "one") -> dict[str, Any]:
 
 def built_in(name: str) -> dict[str, Any]:
     """What it receives for a built-in capture."""
-    (capture,) = inspector.load(next(one.path for one in dashboard.builtin() if one.name == name))
+    capture = inspector.load(next(one.path for one in dashboard.builtin() if one.name == name))
     return payload(capture, name)
 
 

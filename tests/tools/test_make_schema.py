@@ -14,7 +14,7 @@ from inspector.analysis.audit.finding import FACT_KEYS
 from inspector.analysis.audit.verdict import Level
 from inspector.capture.capture import Capture
 from inspector.cli import main
-from inspector.files.store import builtin, load
+from inspector.files.store import builtin, load, load_all
 from inspector.inspection.inspection import Inspection, inspect
 from inspector.lab.results import all_runs, capture_of
 from inspector.views.rows import audit_row
@@ -64,7 +64,7 @@ def test_the_schema_names_every_kind_code_level_and_fact() -> None:
 @pytest.mark.parametrize("name", [one.name for one in builtin()])
 def test_every_fixture(name: str) -> None:
     path = next(one.path for one in builtin() if one.name == name)
-    for capture in load(path):
+    for capture in load_all(path):
         STRICT.validate(row(inspect(capture, name=name)))
 
 
@@ -96,7 +96,7 @@ def test_the_command_prints_an_object_for_one_file_and_an_array_for_several(
 
 
 def test_a_renamed_key_is_noticed() -> None:
-    good = row(inspect(load(builtin()[0].path)[0]))
+    good = row(inspect(load(builtin()[0].path)))
     STRICT.validate(good)
     for key in good:
         renamed = {("renamed" if name == key else name): value for name, value in copy.deepcopy(good).items()}

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from inspector.capture.errors import InspectorError
-from inspector.files.store import loads
+from inspector.files.store import loads_all
 from inspector.fleet.watch.spans import span_of
 from inspector.inspection.inspection import Inspection, inspect
 from inspector.views.encoding import json_bytes
@@ -39,7 +39,7 @@ VALUES: Final[tuple[Any, ...]] = (
 
 def inspected(content: bytes) -> Iterator[Inspection]:
     with suppress(InspectorError):  # what is no capture is refused in one sentence
-        for capture in loads(content, "capture"):
+        for capture in loads_all(content, "capture"):
             inspection = inspect(capture, name="capture")
             row = json.loads(json.dumps(audit_row(inspection.name, inspection)))
             assert [f"{error.json_path}: {error.message:.99}" for error in SCHEMA.iter_errors(row)] == []

@@ -118,7 +118,7 @@ def test_row_has_all_tokens_of_each_side_in_order(left: Sequence[Step], right: S
 
 
 def test_comparison_strip_of_all_built_in_pairs() -> None:
-    inspections = [inspect(load(row.path)[0], name=row.name) for row in builtin()]
+    inspections = [inspect(load(row.path), name=row.name) for row in builtin()]
     for left in inspections:
         for right in inspections:
             made = comparison_strip(compare(left, right), key="k")

@@ -37,4 +37,4 @@ def test_findings_csv_without_findings_has_a_head() -> None:
 
 def test_capture_lines_are_read_back_as_the_capture() -> None:
     inspection = inspected("Hi", "Hi")
-    assert inspector.loads(capture_lines(inspection).encode(), "again") == [inspection.capture]
+    assert inspector.loads_all(capture_lines(inspection).encode(), "again") == [inspection.capture]

@@ -10,7 +10,7 @@ LONG = FIXTURES / "responses-dropped-tokens-long-vllm-0.13.0.jsonl.gz"
 
 
 def findings_of(name: str) -> list[Finding]:
-    (capture,) = load(FIXTURES / name)
+    capture = load(FIXTURES / name)
     return list(inspect(capture).findings)
 
 

@@ -93,4 +93,4 @@ def test_logprob_alternatives_are_bounded() -> None:
 
 def test_built_in_captures_have_no_logprobs() -> None:
     for row in dashboard.builtin()[:3]:
-        assert logprobs_of(inspector.load(row.path)[0]) is None
+        assert logprobs_of(inspector.load(row.path)) is None

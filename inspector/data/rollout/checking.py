@@ -21,7 +21,7 @@ from inspector.data.lint.rows import Row, Table, open_table
 from inspector.data.rollout.causes import CAUSES, Cause
 from inspector.data.rollout.drift import Drift, drifts
 from inspector.data.rollout.turns import GROUPS, Turn, turns_in
-from inspector.files.store import load
+from inspector.files.store import load_all
 from inspector.protocol.harmony.vocab import VOCABULARY_SIZE, Marker
 
 _LOOKED_AT: Final = 8
@@ -175,7 +175,7 @@ def check(
 
 def _loaded(path: Path | str) -> list[tuple[str, Capture]]:
     try:
-        return [(str(path), capture) for capture in load(path)]
+        return [(str(path), capture) for capture in load_all(path)]
     except CaptureError as error:
         raise CaptureError(str(path), _NO_TURN) from error
 

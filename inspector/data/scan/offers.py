@@ -18,7 +18,7 @@ from inspector.data.scan.folder import MANIFEST, is_scan
 from inspector.data.scan.items import Item, ItemReader, from_text
 from inspector.data.scan.remote import is_url
 from inspector.data.scan.rows import digest_of
-from inspector.files.store import loads
+from inspector.files.store import loads_all
 from inspector.net.runs.registry import FOLDER_VARIABLE
 
 SCANS_VARIABLE: Final = "HARMONY_INSPECTOR_SCANS"
@@ -69,7 +69,7 @@ def open_row(row: Mapping[str, Any]) -> Capture:
         content = reader.content(item)
     if digest_of(content) != row["digest"]:
         raise StoreError(f"{item.name}: has changed since the scan; scan again")
-    captures = loads(content, item.name)
+    captures = loads_all(content, item.name)
     number = int(row["number"])
     if number > len(captures):
         raise StoreError(f"{item.name}: has only {len(captures)} captures; scan again")

@@ -16,7 +16,7 @@ from inspector.capture.errors import InspectorError
 from inspector.capture.formats import clip
 from inspector.data.scan.columns import CAPTURES, FINDINGS, UNREAD, version_order
 from inspector.data.scan.items import Item, ItemReader
-from inspector.files.store import loads
+from inspector.files.store import loads_all
 from inspector.inspection.inspection import Inspection, channel_of, inspect
 from inspector.issues import Cause
 
@@ -61,7 +61,7 @@ def rows_of(item: Item, reader: ItemReader) -> Rows:
     try:
         content = reader.content(item)
         digest = digest_of(content)
-        captures = loads(content, item.name)
+        captures = loads_all(content, item.name)
         del content
         rows = Rows([], [])
         several = len(captures) > 1

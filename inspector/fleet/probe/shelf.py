@@ -111,7 +111,7 @@ class ProbeShelf:
         if not row.capture:
             return None
         try:
-            return load(self.folder / row.capture)[0]
+            return load(self.folder / row.capture)
         except InspectorError:
             return None
 

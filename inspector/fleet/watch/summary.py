@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from inspector.analysis.audit import Finding, Severity
 from inspector.analysis.reading import ChoiceReading
-from inspector.files.store import load
+from inspector.files.store import load_all
 from inspector.fleet.watch.spans import SpanData, span_of
 from inspector.inspection.inspection import Examined, channel_of, inspect
 from inspector.issues import Cause, issues
@@ -92,5 +92,5 @@ def prepared() -> None:
 
 def of_file(path: str) -> StreamSummary:
     """The summary of a recording on disk; raises InspectorError when it cannot be read."""
-    [capture, *_] = load(path)
+    [capture, *_] = load_all(path)
     return summarise(inspect(capture))

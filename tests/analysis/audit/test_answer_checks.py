@@ -22,7 +22,7 @@ def test_a_special_token_that_ends_the_turn_is_one_in_the_body_only_where_it_was
 
 @pytest.mark.parametrize("ids", [[200005, 35644, 200008, 13, 999_999], [200005, 35644, 200008, 999_999, 13]])
 def test_an_id_outside_the_vocabulary_is_named_with_its_place_also_at_the_end(ids: list[int]) -> None:
-    [capture] = loads(json.dumps(ids).encode(), "ids.json")
+    capture = loads(json.dumps(ids).encode(), "ids.json")
     found = audit(read(capture))
     place = ids.index(999_999)
     assert [explain(one) for one in found if one.code is Code.SPECIAL_TOKEN_IN_BODY] == [

@@ -21,7 +21,7 @@ from tests.support.streams import CLOSED, GOOD, LEAK, Step, chat
 
 def archived(run: str, *members: str) -> list[Capture]:
     with zipfile.ZipFile(FIXTURES / "matrix" / f"vllm-cpu-{run}.zip") as archive:
-        return [loads(archive.read(f"{member}.jsonl"), member)[0] for member in members]
+        return [loads(archive.read(f"{member}.jsonl"), member) for member in members]
 
 
 def states(seen: Inspection) -> dict[str, FieldState]:
@@ -47,7 +47,7 @@ def test_no_field_of_the_matrix_is_red_beside_a_green_verdict(run: MatrixRun) ->
 
 def test_no_field_of_a_fixture_is_red_beside_a_green_verdict() -> None:
     for one in builtin():
-        shown = inspect(load(one.path)[0])
+        shown = inspect(load(one.path))
         rows = [row for choice in shown.reading.choices for row in shown.fields(choice)]
         assert not contradicts(shown.verdict, rows), one.name
 

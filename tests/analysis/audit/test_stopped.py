@@ -48,7 +48,7 @@ def test_the_end_of_a_file_says_so_too() -> None:
     end = End(at_s=1.0, cut=True, detail="any words", stopped=True)
     capture = replace(chat(STEPS, finish=None, done=False), end=end)
     lines = "".join(f"{line}\n" for line in render(capture)).encode()
-    [again] = inspector.loads(lines, "run.jsonl")
+    again = inspector.loads(lines, "run.jsonl")
     assert again.end == end
 
 
@@ -64,6 +64,6 @@ def test_the_end_of_a_file_says_so_too() -> None:
     ],
 )
 def test_files_from_before_the_key_say_so_in_words(line: str, stopped: bool) -> None:
-    [capture] = inspector.loads(f'{{"harmony_capture": 1, "endpoint": "chat"}}\n{line}\n'.encode(), "f")
+    capture = inspector.loads(f'{{"harmony_capture": 1, "endpoint": "chat"}}\n{line}\n'.encode(), "f")
     assert capture.end is not None
     assert capture.end.stopped is stopped

@@ -313,7 +313,7 @@ def test_a_response_that_is_not_streamed_has_no_deltas_to_speak_of() -> None:
         (old, "turn_browser_unstreamed", Level.UNKNOWN, "Whether this response is complete is unknown."),
     ):
         with ZipFile(FIXTURES / f"matrix/{run}.zip") as runs:
-            (capture,) = loads(runs.read(f"responses-{name}.jsonl"), name)
+            capture = loads(runs.read(f"responses-{name}.jsonl"), name)
         judged = inspect(capture).verdict
         assert ("stream: true" in judged.why) == (level is Level.UNKNOWN)
         assert (judged.level, judged.sentence) == (level, sentence)

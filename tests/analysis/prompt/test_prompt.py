@@ -95,7 +95,7 @@ def differences(messages: list[dict[str, Any]], text: str, **request: Any) -> li
 
 @pytest.mark.sweep
 def test_no_shipped_capture_has_a_prompt_that_differs_from_its_request_but_the_one_that_shows_it() -> None:
-    captures = [(one.name, load(one.path)[0]) for one in builtin()]
+    captures = [(one.name, load(one.path)) for one in builtin()]
     captures += [(run.name, capture) for run in all_runs() for _, _, capture in captures_of(run)]
     seen = [(name, prompt_of(read(capture))) for name, capture in captures]
     known = [(name, one) for name, one in seen if one is not None]

@@ -146,7 +146,7 @@ def test_the_sentence_says_no_more_than_is_known(
 
 
 def test_the_first_error_is_that_of_captures_with_a_day(tmp_path: Path) -> None:
-    leak = load(FIXTURES / "chat-tool-call-leak-vllm-0.14.1.jsonl")[0]
+    leak = load(FIXTURES / "chat-tool-call-leak-vllm-0.14.1.jsonl")
     for name, moment in {"a": "2026-11-03T10:00:00Z", "b": "2026-11-02T10:00:00Z", "c": None}.items():
         save(replace(leak, header=replace(leak.header, started_at=moment)), tmp_path / f"{name}.jsonl")
     scanned(tmp_path / "out", tmp_path)

@@ -51,7 +51,7 @@ def test_a_row_opens_the_capture_that_it_was_made_from(tmp_path: Path) -> None:
         archive.write(LEAK, "deep/leak.jsonl")
     for place in (LEAK, tmp_path / "all.zip"):
         [row] = scanned(tmp_path / "out", place)
-        assert open_row(row) == load(LEAK)[0]
+        assert open_row(row) == load(LEAK)
 
 
 def test_a_row_opens_no_other_content(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_a_remote_place_is_asked_only_if_the_operator_allowed_it(
                 open_row(row)
         for setting in ("memory:///offers-test/", "x memory:///offers-test/runs", row["path"]):
             monkeypatch.setenv("HARMONY_INSPECTOR_REMOTE", setting)
-            assert open_row(row) == load(LEAK)[0]
+            assert open_row(row) == load(LEAK)
         with pytest.raises(InspectorError, match="start the dashboard with"):
             open_row({**row, "path": "memory:///offers-test/runs/../secret.json"})
     finally:

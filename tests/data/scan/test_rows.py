@@ -24,7 +24,7 @@ def test_rows_have_what_audit_prints() -> None:
     for one in builtin():
         [item] = items_of(one.path)
         [row], findings = as_dicts(rows_of(item, ItemReader()))
-        told = audit_row("", inspect(load(one.path)[0]))
+        told = audit_row("", inspect(load(one.path)))
         assert row["verdict"] == told["verdict"]["level"] == one.verdict
         assert row["sentence"] == told["verdict"]["sentence"]
         assert row["evidence"] == told["evidence"]
@@ -121,7 +121,7 @@ def test_names_and_texts_that_utf8_cannot_hold_become_text(tmp_path: Path) -> No
     [row], _ = as_dicts(rows_of(item, ItemReader()))
     assert row["path"] == f"file://{tmp_path}/%FF%FE.json" == as_text(raw)
     assert row["verdict"] == "clean"
-    assert open_row(row).header == load(raw)[0].header
+    assert open_row(row).header == load(raw).header
     assert items_of(row["path"]) == [item]
     (tmp_path / "\\xff\\xfe.json").write_text("[200002]")  # looks the same where bytes are escaped
     assert len({one.key for one in items_of(tmp_path)}) == 2

@@ -20,7 +20,7 @@ ALONE = "The response is only an error, which does not show the endpoint: assume
 @pytest.mark.parametrize("row", BUILTIN.values(), ids=lambda row: row.name)
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_a_curl_dump_gives_the_events_without_times(row: Builtin, end: str) -> None:
-    (capture,) = load(row.path)
+    capture = load(row.path)
     dump = read(sse(capture, end))
     assert dump.events == untimed(capture.events)
     assert dump.header == Header(endpoint=row.endpoint, model="openai/gpt-oss-tiny", source="curl dump")

@@ -23,7 +23,7 @@ def test_a_round_is_recorded_audited_and_counted(playback: str, tmp_path: Path) 
     assert value(metrics, "streams_total", upstream="canary", verdict="clean") == 1
     assert value(metrics, "streams_total", upstream="canary", verdict="error") == 1
     [kept] = tmp_path.glob("*.jsonl")
-    assert load(kept)[0].header.model == TOOL
+    assert load(kept).header.model == TOOL
 
 
 def test_a_request_without_a_response_is_a_failure_and_leaves_no_file(playback: str, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def test_a_tap_writes_only_what_is_redacted(tmp_path: Path) -> None:
         assert passed.content == b"".join([*SAID, DONE])
         sink.close()
     assert [path.name for path in tmp_path.iterdir()] == [path.name for path in written]
-    [capture] = load(written[0])
+    capture = load(written[0])
     assert inspect(capture).findings == []
     assert inspect(capture).reading.choice.delivered().reasoning != "Think"
     assert "secret" not in written[0].read_text("utf-8")

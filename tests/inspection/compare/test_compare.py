@@ -23,7 +23,7 @@ STORED = {one.name: one.path for one in builtin()}
 
 
 def stored(name: str) -> Inspection:
-    (capture,) = load(STORED[name])
+    capture = load(STORED[name])
     return inspect(capture, name=name)
 
 

@@ -122,7 +122,7 @@ def everything(capture: Capture) -> bytes:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_a_redacted_capture_has_the_same_findings_and_none_of_its_text(path: Path) -> None:
-    [capture] = load(path)
+    capture = load(path)
     found = masked(capture, Standins(path.name.encode()))
     assert findings_of(inspect(found)) == findings_of(inspect(capture))
     assert left_in(found, capture) == set()
@@ -150,7 +150,7 @@ def test_captures_of_the_matrix_keep_their_findings_and_nothing_of_their_text() 
 
 
 def test_a_random_key_gives_other_text_each_time() -> None:
-    [capture] = load(FIXTURES / f"{TOOL}.jsonl")
+    capture = load(FIXTURES / f"{TOOL}.jsonl")
     one, other = (masked(capture, Standins(os.urandom(32))) for _ in range(2))
     assert one.events != other.events
     assert masked(capture, Standins(b"key")) == masked(capture, Standins(b"key"))
@@ -214,7 +214,7 @@ def test_only_names_of_special_tokens_stay_in_a_text() -> None:
 
 
 def test_names_of_tools_stay_one_name() -> None:
-    [capture] = load(FIXTURES / f"{TOOL}.jsonl")
+    capture = load(FIXTURES / f"{TOOL}.jsonl")
     found = masked(capture, Standins(b"names"))
     [tool] = found.header.request["tools"]
     [call] = inspect(found).reading.choice.delivered().tool_calls

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 from inspector.capture.capture import Capture, End, Endpoint, Event, EventKind, Header, render
-from inspector.files.store import FIXTURES, load
+from inspector.files.store import FIXTURES, load_all
 from inspector.inspection.masking import MaskingFailed, Standins, masked
 from inspector.lab.results import captures_of, every_run
 from inspector.protocol.wire.stream import loads
@@ -68,7 +68,7 @@ REQUEST: Final = {
 
 def sample() -> list[Capture]:
     """All built-in captures, one of the matrix for each endpoint and shape of events, one with all else."""
-    captures = [capture for path in sorted(FIXTURES.glob("*.jsonl*")) for capture in load(path)]
+    captures = [capture for path in sorted(FIXTURES.glob("*.jsonl*")) for capture in load_all(path)]
     shapes = set[object]()
     for run in every_run()[::5]:
         for endpoint, _, capture in captures_of(run):

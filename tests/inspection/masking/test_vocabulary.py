@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from inspector.files.store import FIXTURES, load
+from inspector.files.store import FIXTURES, load_all
 from inspector.inspection.masking.vocabulary import CHOSEN_NAMES, FREE, IDS, KEPT, KEYS, NAMES, WORDED
 from inspector.lab.results import captures_of, every_run
 from inspector.protocol.engines import ENGINES
@@ -38,7 +38,7 @@ def unpublished(value: Any, key: str) -> Iterator[str]:
 
 @pytest.mark.sweep
 def test_all_that_shipped_captures_have_is_published() -> None:
-    captures = [capture for path in sorted(FIXTURES.glob("*.jsonl*")) for capture in load(path)]
+    captures = [capture for path in sorted(FIXTURES.glob("*.jsonl*")) for capture in load_all(path)]
     captures += [capture for run in every_run()[::10] for _, _, capture in captures_of(run)]
     missing = set[str]()
     for capture in captures:

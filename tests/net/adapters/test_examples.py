@@ -32,7 +32,7 @@ def test_the_app_of_the_example_records_what_it_passes_on(
             passed = httpx.post(f"{at}/v1/chat/completions", json=body, timeout=20)
             assert passed.status_code == 200
     [path] = tmp_path.iterdir()
-    inspection = inspect(load(path)[0])
+    inspection = inspect(load(path))
     kinds = [finding.kind for finding in inspection.findings]
     assert kinds == [
         "misrouted",

@@ -116,4 +116,4 @@ def test_a_file_keeps_why_its_recording_ended(tmp_path: pytest.TempPathFactory) 
     path = f"{tmp_path}/one.jsonl"
     with open_writer(path, capture.header) as writer:
         writer.end(capture.end)
-    assert load(path)[0].end == capture.end
+    assert load(path).end == capture.end

@@ -45,7 +45,7 @@ def test_a_full_disk_does_not_reach_the_program_that_is_recorded(room_bytes: int
     assert stderr.count("cannot be written") == 2
     assert "Traceback" not in stderr
     for file in tmp_path.iterdir():
-        assert load(file)[0].end is None
+        assert load(file).end is None
 
 
 def test_a_file_without_room_for_its_header_is_not_left_behind(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_captures_are_for_their_owner_alone(tmp_path: Path) -> None:
     sink = FolderSink(tmp_path / "captures")
     sink.ended(sink.opened(header), End(at_s=1.0, cut=False))
     (recorded,) = (tmp_path / "captures").iterdir()
-    (capture,) = load(recorded)
+    capture = load(recorded)
     save(capture, tmp_path / "saved.jsonl")
     modes = [stat.S_IMODE(path.stat().st_mode) for path in (recorded, tmp_path / "saved.jsonl")]
     assert [oct(mode) for mode in modes] == ["0o600", "0o600"]

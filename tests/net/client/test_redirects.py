@@ -94,7 +94,7 @@ def test_the_recording_client_records_what_the_redirect_leads_to(tmp_path: Path)
     with raw_server(answers) as server, recording_client(tmp_path / "out.jsonl") as http:
         assert http.post(server.address + CHAT, json=body).content == b"".join([*SAID, DONE])
     (file,) = tmp_path.iterdir()
-    (capture,) = load(file)
+    capture = load(file)
     assert capture.header.request == body
     assert [event.kind for event in capture.events] == [EventKind.SSE] * (len(SAID) + 1)
     assert json.loads(capture.events[0].data)["object"] == "chat.completion.chunk"

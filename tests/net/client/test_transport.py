@@ -42,7 +42,7 @@ def test_the_sync_openai_client_runs_unchanged_and_leaves_captures(tmp_path: Pat
             )
     assert [chunk.choices[0].delta.content for chunk in chunks] == [None, "Hello", None]
     for path in (out, tmp_path / "out-2.jsonl"):
-        [capture] = load(path)
+        capture = load(path)
         assert [event.data for event in capture.events] == [event.data for event in CAPTURE.events]
         assert capture.header.status == 200
         assert capture.end is not None
@@ -66,7 +66,7 @@ def test_the_async_openai_client_runs_unchanged_and_leaves_captures(tmp_path: Pa
 
     with raw_server({CHAT: lambda _: stream(PIECES)}) as server:
         assert asyncio.run(ask(server.v1)) == [None, "Hello", None]
-    [capture] = load(out)
+    capture = load(out)
     assert [event.data for event in capture.events] == [event.data for event in CAPTURE.events]
     assert inspect(capture).verdict.level == "clean"
 
@@ -88,7 +88,7 @@ def test_unstreamed_answers_are_kept_whole_and_other_requests_not_at_all(tmp_pat
         assert [model.id for model in client.models.list()] == ["m"]
         answer = client.chat.completions.create(model="m", messages=[{"role": "user", "content": "Hi"}])
     assert answer.choices[0].message.content == "Hello"
-    [capture] = load(out)
+    capture = load(out)
     assert [(event.kind, json.loads(event.data)) for event in capture.events] == [(EventKind.BODY, whole)]
     assert not (tmp_path / "out-2.jsonl").exists()
 
@@ -105,7 +105,7 @@ def test_a_client_that_leaves_early_has_an_early_end(tmp_path: Path) -> None:
         with http.stream("POST", f"{server.v1}/chat/completions", json=ASK) as answer:
             next(answer.iter_lines())
         assert server.gone.wait(10)
-    [capture] = load(out)
+    capture = load(out)
     assert capture.end is not None
     assert capture.end.cut
     assert capture.end.detail == "the client closed the stream"
@@ -132,7 +132,7 @@ def test_failures_reach_the_program_and_the_capture(tmp_path: Path) -> None:
         pytest.raises(httpx.RemoteProtocolError),
     ):
         http.post(f"{server.v1}/chat/completions", json=ASK)
-    [capture] = load(out)
+    capture = load(out)
     assert len(capture.events) == 2
     assert capture.end is not None
     assert capture.end.detail.startswith("RemoteProtocolError: peer closed connection")

@@ -92,7 +92,7 @@ def test_an_ended_run_is_sent_whole_with_its_findings_and_its_end(registry: Regi
 
 
 def test_known_issues_are_sent_with_their_title_and_what_to_do(registry: Registry, address: str) -> None:
-    (capture,) = load(next(row.path for row in builtin() if "leak-vllm-0.14.1" in row.name))
+    capture = load(next(row.path for row in builtin() if "leak-vllm-0.14.1" in row.name))
     run = record(registry, capture=capture)
     looked = next(columns for _, _, columns in read(address, run) if "verdict" in columns)
     issues = [issue for finding in looked["findings"] for issue in finding["known_issues"]]

@@ -56,8 +56,7 @@ def request(script: str, endpoint: Endpoint = Endpoint.CHAT) -> LiveRequest:
 def kept(run: LiveRun) -> Capture:
     """What its file holds."""
     assert run.path is not None
-    [capture] = load(run.path)
-    return capture
+    return load(run.path)
 
 
 def ids(capture: Capture) -> tuple[int, ...]:
@@ -90,7 +89,7 @@ def test_record_keeps_every_token_of_the_script(
     command += ["--max-tokens", str(live_request.max_tokens)] if live_request.max_tokens else []
     assert main(command) == 0
     printed = capsys.readouterr().out
-    [capture] = load(out)
+    capture = load(out)
     assert score(lab_script, capture).outcome is ScriptOutcome.COMPLETE
     assert capture.header.server_version is not None
     assert NEWEST in capture.header.server_version

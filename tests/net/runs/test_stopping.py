@@ -40,7 +40,7 @@ def test_stop_during_prefill_tells_the_server_and_keeps_a_capture(folder: Path) 
     assert run.outcome.failure == "stopped by you"
     assert run.outcome.kind is OutcomeKind.STOPPED_BY_USER
     assert run.path is not None
-    [capture] = load(run.path)
+    capture = load(run.path)
     assert capture.end is not None
     assert capture.end.cut
     assert capture.end.detail == "stopped by the client"
@@ -63,7 +63,7 @@ def test_stop_in_mid_stream_keeps_what_had_come(folder: Path) -> None:
         assert registry.wait(run, 10)
         assert server.gone.wait(10)
     assert run.path is not None
-    [capture] = load(run.path)
+    capture = load(run.path)
     assert len(capture.events) >= 2
     assert capture.end is not None
     assert capture.end.cut
@@ -88,7 +88,7 @@ def test_two_starts_at_once_are_two_runs_with_a_file_each(folder: Path) -> None:
         assert all(registry.wait(run, 20) for run in both)
     assert {run.id for run in registry.runs()} == {run.id for run in both}
     assert len({run.path for run in both}) == 2
-    assert [kinds(load(run.path)[0]) for run in both if run.path] == [set(), set()]
+    assert [kinds(load(run.path)) for run in both if run.path] == [set(), set()]
 
 
 def test_a_folder_that_cannot_be_written_leaves_the_run_in_memory(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ class Beside:
         for name, _ in self.feed(file):
             if name == "end":
                 break
-        return load(file)[0]
+        return load(file)
 
 
 @pytest.fixture(scope="module", params=LOOPS)

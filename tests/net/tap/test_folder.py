@@ -23,7 +23,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_anything_passes(tmp_p
 
 
 def captures_in(folder: Path) -> list[Capture]:
-    return [load(path)[0] for path in sorted(folder.iterdir())]
+    return [load(path) for path in sorted(folder.iterdir())]
 
 
 def test_a_folder_holds_one_file_an_answer(playback: str, tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_labels_have_the_verdicts_known_without_an_audit() -> None:
 
 
 def test_the_first_selection_is_the_first_error_with_tokens() -> None:
-    (capture,) = inspector.load(next(row.path for row in dashboard.builtin() if row.name == LEAK))
+    capture = inspector.load(next(row.path for row in dashboard.builtin() if row.name == LEAK))
     assert first_selection(inspector.inspect(capture), 0) == Selection(4, 0)
     clean = inspector.inspect(chat([OPENING, ("Hi", {"content": "Hi"}), CLOSED]))
     assert first_selection(clean, 0) == Selection()
@@ -88,7 +88,7 @@ def test_the_first_selection_is_the_first_error_with_tokens() -> None:
 
 
 def test_first_selection_prefers_a_cause_to_its_consequences() -> None:
-    (capture,) = inspector.load(next(row.path for row in dashboard.builtin() if row.name == LEAK))
+    capture = inspector.load(next(row.path for row in dashboard.builtin() if row.name == LEAK))
     inspection = inspector.inspect(capture)
     turned = replace(inspection, findings=list(reversed(inspection.findings)))
     assert turned.findings[0].kind is Kind.INVALID_TOOL_ARGUMENTS

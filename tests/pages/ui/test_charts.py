@@ -36,7 +36,7 @@ def test_without_token_ids_the_deltas_are_counted_by_field() -> None:
 
 
 def test_without_times_there_is_no_figure() -> None:
-    (capture,) = inspector.loads(b"[200005, 17196, 200008, 12194, 200002]", "ids.json")
+    capture = inspector.loads(b"[200005, 17196, 200008, 12194, 200002]", "ids.json")
     assert timeline("no times", 0, "light", inspector.inspect(capture)) is None
 
 

@@ -23,7 +23,7 @@ def packed(capture: Capture) -> tuple[dict[str, Any], Payload]:
 @pytest.mark.parametrize("name", [row.name for row in builtin()])
 def test_a_payload_comes_back_as_it_was(name: str) -> None:
     [path] = [row.path for row in builtin() if row.name == name]
-    payload, sent = packed(load(path)[0])
+    payload, sent = packed(load(path))
     assert unpacked(sent.content) == payload
 
 

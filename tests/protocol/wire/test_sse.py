@@ -131,7 +131,7 @@ def test_ten_megabytes_in_one_event_arrive_in_small_pieces() -> None:
 
 @pytest.mark.parametrize("row", builtin(), ids=lambda row: row.name)
 def test_real_streams_come_through_unchanged(row: Builtin) -> None:
-    (capture,) = load(row.path)
+    capture = load(row.path)
     stream = "".join(
         (f"event: {event.name}\n" if event.name else "") + f"data: {event.data}\n\n"
         for event in capture.events

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector import load
+from inspector import load_all
 from inspector.inspection.inspection import Inspection, inspect
 from inspector.issues import diagnose_capture, issues, situation_of, steps_for
 from inspector.issues.json_rows import diagnosis_row
@@ -61,7 +61,7 @@ def check(inspection: Inspection) -> None:
 
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.name)
 def test_all_advice_for_a_built_in_capture_is_the_same(path: Path) -> None:
-    for capture in load(path):
+    for capture in load_all(path):
         check(inspect(capture, name=path.name))
 
 

@@ -103,7 +103,7 @@ class Page(HTMLParser):
 
 
 def stored(name: str) -> Inspection:
-    return inspect(load(STORED[name])[0], name=f"/home/somebody/{name}.jsonl")
+    return inspect(load(STORED[name]), name=f"/home/somebody/{name}.jsonl")
 
 
 def read(page: str) -> Page:
@@ -176,7 +176,7 @@ def test_texts_that_differ_and_are_right_are_not_called_equal() -> None:
 
 
 def test_a_list_of_token_ids_becomes_a_report() -> None:
-    [ids] = loads(b"[200005, 35644, 200008, 976]", "ids.json")
+    ids = loads(b"[200005, 35644, 200008, 976]", "ids.json")
     inspection = inspect(ids)
     assert "A list of token IDs has no delivered text." in read(html_report(inspection)).text
     assert "delivered:" not in markdown_report(inspection)
@@ -327,7 +327,7 @@ def test_the_replay_commands_work_as_printed_on_the_page_and_on_the_command_line
         "fixtures/chat-tool-call-leak-vllm-0.14.1.jsonl",
         "a b #2",
     ):
-        (capture,) = load(ROOT / "fixtures" / "chat-tool-call-leak-vllm-0.14.1.jsonl")
+        capture = load(ROOT / "fixtures" / "chat-tool-call-leak-vllm-0.14.1.jsonl")
         section = markdown_report(inspect(capture, name=name)).split("### Replay\n")[1]
         script = section.split("```sh\n")[1].split("```")[0]
         commands = script.splitlines()
@@ -379,7 +379,7 @@ def playing(command: str, folder: Path) -> Iterator[None]:
 
 
 def test_the_strip_of_a_report_says_what_the_page_says_and_has_a_legend() -> None:
-    (capture,) = load(ROOT / "fixtures" / "chat-tool-call-leak-vllm-0.14.1.jsonl")
+    capture = load(ROOT / "fixtures" / "chat-tool-call-leak-vllm-0.14.1.jsonl")
     page = html_report(inspect(capture, name="x"))
     legend = page.split("<ul class='legend'>")[1].split("</ul>")[0]
     for words in (

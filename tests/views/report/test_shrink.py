@@ -30,7 +30,7 @@ from tests.support.streams import GOOD, LOSS, Step, chat
 )
 def test_reproduce_shrinks_tokens_that_the_reference_parser_rejects(name: str, kind: Kind, text: str) -> None:
     (path,) = [row.path for row in builtin() if row.name == name]
-    inspection = inspect(load(path)[0])
+    inspection = inspect(load(path))
     (finding,) = [finding for finding in inspection.findings if finding.kind is kind]
     reproduction = reproduce(inspection.reading.choice, finding)
     assert reproduction is not None
@@ -123,7 +123,7 @@ def test_reproduce_a_loss_by_the_server() -> None:
 
 def test_reproduce_without_tokens_is_none() -> None:
     (path,) = [row.path for row in builtin() if row.name == "responses-dropped-tokens-vllm-0.13.0"]
-    inspection = inspect(load(path)[0])
+    inspection = inspect(load(path))
     assert [reproduce(inspection.reading.choice, finding) for finding in inspection.findings] == [None] * len(
         inspection.findings
     )
