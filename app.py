@@ -19,6 +19,7 @@ from inspector.dashboard import DashboardTap
 from pages.ui.bundles import bundles
 from pages.ui.modules import module_routes
 from pages.ui.shell import shell
+from pages.ui.warming import warmed
 
 __all__ = ["FIRST_PAGE", "app"]
 
@@ -82,7 +83,7 @@ shutdown = dashboard.Shutdown(tap.stop)
 async def lifespan(app: object) -> AsyncIterator[None]:
     """From the start of the server to its end."""
     dashboard.listening_without_delay()
-    async with dashboard.warmed(FIRST_PAGE), tap.lifespan(app), shutdown.lifespan(app):
+    async with warmed(FIRST_PAGE), tap.lifespan(app), shutdown.lifespan(app):
         yield
 
 

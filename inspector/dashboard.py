@@ -67,6 +67,7 @@ from inspector.issues import (
     Failure,
     Issue,
     Route,
+    catalogue,
     decompress,
     diagnosis_row,
     lines_of_file,
@@ -95,6 +96,7 @@ from inspector.net.runs.trial import RUNS_AT_MOST, Trial, has_output
 from inspector.net.shutdown import Shutdown
 from inspector.net.sockets import listening_without_delay
 from inspector.net.tap import DashboardTap, Upstream, configured_upstreams
+from inspector.protocol.harmony.vocab import encoding
 from inspector.protocol.wire.endpoints import asked_endpoints, spec_of
 from inspector.views.comparison_rows import comparison_summary, run_rows, timing_rows
 from inspector.views.encoding import json_bytes
@@ -107,7 +109,6 @@ from inspector.views.rows import event_rows, field_rows
 from inspector.views.strip import empty_strip, strip
 from inspector.views.strip.comparison import ComparedRow, comparison_strip
 from inspector.views.strip.growth import stream_position
-from inspector.warming import warmed
 
 __all__ = [
     "FAULTS",
@@ -178,6 +179,7 @@ __all__ = [
     "asked_endpoints",
     "builtin",
     "capture_lines",
+    "catalogue",
     "cause_fix",
     "cause_title",
     "change_sentence",
@@ -197,6 +199,7 @@ __all__ = [
     "diff",
     "duration",
     "empty_strip",
+    "encoding",
     "event_rows",
     "explain",
     "failure_words",
@@ -258,6 +261,5 @@ __all__ = [
     "unique_runs",
     "value_words",
     "version_words",
-    "warmed",
     "worst_rows",
 ]

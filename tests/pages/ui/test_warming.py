@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 from inspector.net.runs.registry import FOLDER_VARIABLE
-from inspector.warming import warmed
+from pages.ui.warming import warmed
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[3]
 FIRST = "xml.dom.pulldom"
 
 

@@ -1,0 +1,131 @@
+"""Public names of the types that the library returns, for annotations; the functions are in `inspector`.
+
+from inspector.types import Cause, Transcript
+"""
+
+from inspector.analysis.alignment.cells import Alignment, Fate, FateState
+from inspector.analysis.audit.facts import (
+    BelowLimit,
+    CallAsText,
+    CallWithoutEvents,
+    Disconnection,
+    EndWithoutAnswer,
+    Incomplete,
+    LimitReached,
+    MisnamedCall,
+    MisplacedCall,
+    MistakenCall,
+    NoFacts,
+    OpenMessage,
+    ParserRejection,
+    PromptRejection,
+    ProtocolNotice,
+    RepeatedEvent,
+    ServerRejection,
+    SpecialToken,
+    TextWithoutField,
+    TokenCounts,
+    UndeliveredCall,
+    UnexplainedCount,
+    UnknownChannel,
+    UnknownRole,
+    UnnamedCall,
+    UnofferedCall,
+    UnreportedLimit,
+)
+from inspector.analysis.audit.rejection import Rejection
+from inspector.analysis.audit.transmission import Transmission
+from inspector.analysis.audit.verdict import Clause
+from inspector.analysis.metrics import Figures
+from inspector.analysis.prompt.first import FirstDifference
+from inspector.analysis.reading import ChoiceReading
+from inspector.capture.deltas import Delta
+from inspector.capture.tokens import Token, Tokens
+from inspector.inspection.compare.comparison import ChoiceComparison, Divergence
+from inspector.inspection.compare.comparison import Outcome as ComparisonOutcome
+from inspector.inspection.compare.matching import FindingPairs
+from inspector.inspection.compare.sequences import Counts as TokenDifference
+from inspector.inspection.compare.settings import Setting as SettingDifference
+from inspector.issues.captures import IssueMatches
+from inspector.issues.cause import Cause
+from inspector.issues.diagnosis import DiagnosisOutcome, Failure
+from inspector.issues.issue import Confidence, Issue, Step
+from inspector.issues.issue import Side as FaultSide
+from inspector.issues.ranking import Answer
+from inspector.issues.reference_parsers import ParserResult
+from inspector.issues.routes import Route
+from inspector.issues.scan import ReportedVersion
+from inspector.issues.steps import Situation
+from inspector.issues.timeline import Count as MinuteCount
+from inspector.protocol.engines.engine import Engine
+from inspector.protocol.harmony.transcript import Message, Transcript
+from inspector.protocol.wire.endpoints import EndpointSpec
+from inspector.protocol.wire.stream import ServerError, Stream
+
+__all__ = [
+    "Alignment",
+    "Answer",
+    "BelowLimit",
+    "CallAsText",
+    "CallWithoutEvents",
+    "Cause",
+    "ChoiceComparison",
+    "ChoiceReading",
+    "Clause",
+    "ComparisonOutcome",
+    "Confidence",
+    "Delta",
+    "DiagnosisOutcome",
+    "Disconnection",
+    "Divergence",
+    "EndWithoutAnswer",
+    "EndpointSpec",
+    "Engine",
+    "Failure",
+    "Fate",
+    "FateState",
+    "FaultSide",
+    "Figures",
+    "FindingPairs",
+    "FirstDifference",
+    "Incomplete",
+    "Issue",
+    "IssueMatches",
+    "LimitReached",
+    "Message",
+    "MinuteCount",
+    "MisnamedCall",
+    "MisplacedCall",
+    "MistakenCall",
+    "NoFacts",
+    "OpenMessage",
+    "ParserRejection",
+    "ParserResult",
+    "PromptRejection",
+    "ProtocolNotice",
+    "Rejection",
+    "RepeatedEvent",
+    "ReportedVersion",
+    "Route",
+    "ServerError",
+    "ServerRejection",
+    "SettingDifference",
+    "Situation",
+    "SpecialToken",
+    "Step",
+    "Stream",
+    "TextWithoutField",
+    "Token",
+    "TokenCounts",
+    "TokenDifference",
+    "Tokens",
+    "Transcript",
+    "Transmission",
+    "UndeliveredCall",
+    "UnexplainedCount",
+    "UnknownChannel",
+    "UnknownRole",
+    "UnnamedCall",
+    "UnofferedCall",
+    "UnreportedLimit",
+]
