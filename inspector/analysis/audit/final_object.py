@@ -33,15 +33,15 @@ def final_findings(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]
             ):  # else nothing is there to hold this field against
                 extra.append(_no_item(choice, field, sent[field]))
             continue
-        found = list(_field_findings(choice, field, final, sent.get(field, [])))
+        findings = list(_field_findings(choice, field, final, sent.get(field, [])))
         done = reading.stream.choice(choice.index).item_finals.get(_as_streamed(field, numbers))
-        if not found and done is not None and done != final:
+        if not findings and done is not None and done != final:
             extra.append(_done_finding(reading, choice, field, done))
-        for finding in found:
+        for finding in findings:
             (extra if finding.kind is Kind.DUPLICATED else lost).append(finding)
     wrong = list(_wrong_calls(reading, choice, sent))
-    told = {finding.delivered_in for finding in wrong}
-    yield from _pair([finding for finding in lost if finding.field not in told], extra)
+    explained = {finding.delivered_in for finding in wrong}
+    yield from _pair([finding for finding in lost if finding.field not in explained], extra)
     yield from wrong
     for field, final in choice.finals.items():
         if not field.startswith("tool_calls[") or not field.endswith(".arguments"):
@@ -103,7 +103,7 @@ def _wrong_calls(
         mcp = kind == "mcp_call" and item.get("server_label") == "functions" and text not in streamed
         if _MARKER not in name and not mcp:
             continue
-        shown = name if kind == "function_call" else text
+        text_of_call = name if kind == "function_call" else text
         yield Finding(
             kind=Kind.MISROUTED,
             severity=Severity.ERROR,
@@ -116,8 +116,8 @@ def _wrong_calls(
             field=None if _MARKER in name else tool_arguments(counts["function_call"]),
             event_start=event,
             event_end=None if event is None else event + 1,
-            generated=shown,
-            delivered=shown,
+            generated=text_of_call,
+            delivered=text_of_call,
             delivered_in=field,
             choice=choice.index,
         )
@@ -214,15 +214,15 @@ def _whole(text: str | None) -> str:
 
 def _pair(lost: list[Finding], extra: list[Finding]) -> Iterator[Finding]:
     """Text lost in one field and surplus in another is misrouted: one finding, not two."""
-    left = list(lost)
+    unpaired = list(lost)
     for finding in extra:
-        alike = [loss for loss in left if _whole(loss.generated) == _whole(finding.delivered)]
+        alike = [loss for loss in unpaired if _whole(loss.generated) == _whole(finding.delivered)]
         alike.sort(key=lambda loss: loss.field == finding.field)
         pair = alike[0] if alike else None
         if pair is None:
             yield finding
             continue
-        left.remove(pair)
+        unpaired.remove(pair)
         if finding.kind is Kind.PROTOCOL:
             # A server-side tool's item: no field is promised for its text, so none is wrong.
             yield finding
@@ -248,4 +248,4 @@ def _pair(lost: list[Finding], extra: list[Finding]) -> Iterator[Finding]:
             delivered_in=finding.field,
             choice=pair.choice,
         )
-    yield from left
+    yield from unpaired

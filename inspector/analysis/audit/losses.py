@@ -62,7 +62,7 @@ def lost_findings(
         single = reading.header.request.get("parallel_tool_calls") is False
         yield from call_findings(choice, alignment, undelivered, single=single)
     if parsed and not ids_missing:
-        yield from _swallowed(choice, alignment, told=bool(reading.stream.errors))
+        yield from _swallowed(choice, alignment, error_reported=bool(reading.stream.errors))
     for extra in alignment.extras if not ids_missing else ():
         yield _extra_finding(choice, extra)
 
@@ -223,9 +223,9 @@ def _refusal_facts(choice: ChoiceReading, refusal: Refusal) -> ParserRejection:
     )
 
 
-def _swallowed(choice: ChoiceReading, alignment: Alignment, *, told: bool) -> Iterator[Finding]:
+def _swallowed(choice: ChoiceReading, alignment: Alignment, *, error_reported: bool) -> Iterator[Finding]:
     """Refused text that no field delivered, when the server told the client of no error."""
-    if told:
+    if error_reported:
         return
     ids = choice.tokens.ids
     loose = [fate for fate in alignment.fates if fate.message is None and fate.state is FateState.UNSERVED]

@@ -20,9 +20,9 @@ def ids_missing(reading: Reading) -> bool:
     """
     if any(choice.has_finals for choice in reading.choices):
         return False  # no id was expected: the tokens of its messages are compared with the count
-    seen = sum(len(choice.tokens) for choice in reading.choices)
+    received = sum(len(choice.tokens) for choice in reading.choices)
     if reading.stream.counted is not None:
-        return reading.stream.counted > seen
+        return reading.stream.counted > received
     if not reading.spec.deltas_only:
         return False
     if not any(event.kind is EventKind.SSE for event in reading.events):

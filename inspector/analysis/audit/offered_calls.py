@@ -57,7 +57,9 @@ class _Call:
     detail: str
 
 
-def unoffered_calls(reading: Reading, choice: ChoiceReading, found: Iterable[Finding]) -> Iterator[Finding]:
+def unoffered_calls(
+    reading: Reading, choice: ChoiceReading, findings: Iterable[Finding]
+) -> Iterator[Finding]:
     """Calls of tools that the request does not offer, where the request is known and the response has ended.
 
     `found` are the other findings: a call that one of them tells of, under another name, is no second one.
@@ -72,17 +74,22 @@ def unoffered_calls(reading: Reading, choice: ChoiceReading, found: Iterable[Fin
     offer = _offer(request)
     if not offer.certain:
         return
-    told = {field for one in found if one.code in _MISREAD for field in (one.field, one.delivered_in)}
+    explained = {
+        field
+        for finding in findings
+        if finding.code in _MISREAD
+        for field in (finding.field, finding.delivered_in)
+    }
     offered = frozenset(offer.names)
     written: dict[str, Iterator[int]] = {}
     if choice.has_ids:
         places: dict[str, list[int]] = {}
-        for one in choice.expected.calls:
-            places.setdefault(one.name, []).append(one.message)
+        for expected in choice.expected.calls:
+            places.setdefault(expected.name, []).append(expected.message)
         written = {name: iter(messages) for name, messages in places.items()}
     for call in _calls(reading, choice):
         message = next(written.get(call.name, iter(())), None)
-        if call.field not in told and offered.isdisjoint(call.known_as):
+        if call.field not in explained and offered.isdisjoint(call.known_as):
             yield _finding(reading, choice, call, offer, message)
 
 
@@ -90,13 +97,15 @@ def _offer(request: Mapping[str, Any]) -> _Offer:
     names: list[str] = []
     certain = True
     legacy = request.get("functions")
-    for one in legacy if isinstance(legacy, list) else ():
-        names += [one["name"]] if isinstance(one, dict) and isinstance(one.get("name"), str) else []
+    for function in legacy if isinstance(legacy, list) else ():
+        names += (
+            [function["name"]] if isinstance(function, dict) and isinstance(function.get("name"), str) else []
+        )
     tools = request.get("tools")
     for tool in tools if isinstance(tools, list) else ():
-        found = _names_of(tool) if isinstance(tool, dict) else []
-        certain = certain and bool(found)
-        names += found
+        tool_names = _names_of(tool) if isinstance(tool, dict) else []
+        certain = certain and bool(tool_names)
+        names += tool_names
     return _Offer(tuple(dict.fromkeys(names)), certain)
 
 

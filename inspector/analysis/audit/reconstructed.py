@@ -20,16 +20,16 @@ def reconstructed_findings(
     reading: Reading, choice: ChoiceReading, alignment: Alignment | None
 ) -> Iterator[Finding]:
     """What the reconstructed tokens say was lost or put into another field; spans count those tokens."""
-    rebuilt, told = choice.rebuilt, choice.reconstruction
-    if rebuilt is None or told is None or alignment is None:
+    rebuilt, reconstruction = choice.rebuilt, choice.reconstruction
+    if rebuilt is None or reconstruction is None or alignment is None:
         return
-    run_here = {before.body for before, span in pairwise(told.spans) if before.turn < span.turn}
-    found = (
+    run_here = {before.body for before, span in pairwise(reconstruction.spans) if before.turn < span.turn}
+    findings = (
         *refusal_findings(rebuilt),
         *special_tokens(rebuilt),
         *lost_findings(reading, rebuilt, alignment),
     )
-    for finding in found:
+    for finding in findings:
         if finding.kind is Kind.UNSERVED and finding.token_start in run_here:
             continue  # a call of a tool that the server ran itself: its item need not have the text
         yield replace(finding, reconstructed=True)
