@@ -12,12 +12,12 @@ from typing import Final, assert_never
 
 from inspector.analysis.alignment import same_when_joined
 from inspector.analysis.audit.finding import Finding
-from inspector.analysis.audit.kinds import KINDS, Kind, Severity, Side
+from inspector.analysis.audit.kinds import FindingSide, Kind, Severity, kinds_of
 from inspector.analysis.reading import ChoiceReading, Reading
 from inspector.capture.deltas import tool_index, tool_name
 from inspector.protocol.harmony.text import text_of
 
-_TEXT: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.TEXT) | {Kind.UNSERVED}
+_TEXT: Final = kinds_of(FindingSide.TEXT) | {Kind.UNSERVED}
 """Kinds that say of a field that its text is wrong."""
 _HALF: Final = "\ufffd"
 

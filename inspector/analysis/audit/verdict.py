@@ -16,7 +16,7 @@ from inspector.analysis.audit.clauses import (
 from inspector.analysis.audit.facts import Missing, OpenMessage
 from inspector.analysis.audit.fields import FieldState, field_texts
 from inspector.analysis.audit.finding import Finding
-from inspector.analysis.audit.kinds import KINDS, Code, Kind, Severity, Side
+from inspector.analysis.audit.kinds import KINDS, Code, FindingSide, Kind, Severity
 from inspector.analysis.audit.missing_ids import evidence_hint
 from inspector.analysis.audit.rejection import Rejection
 from inspector.analysis.audit.transmission import Transmission, transmission_of
@@ -202,7 +202,9 @@ def _errors(
     for neutral, clause_words in NEUTRAL.items():
         if group := tuple(error for error in errors if error.code is neutral):
             statements.append(Clause(clause_words(group), group))
-    text = [error for error in errors if KINDS[error.kind].side is Side.TEXT and error.code not in NEUTRAL]
+    text = [
+        error for error in errors if KINDS[error.kind].side is FindingSide.TEXT and error.code not in NEUTRAL
+    ]
     text = text or [finding for finding in errors if finding.kind is Kind.INVALID_TOOL_ARGUMENTS]
     if lost := loss_clauses(text):
         subject = "it also" if reported else "the server"
@@ -212,7 +214,9 @@ def _errors(
     if prompt:
         statements.append(Clause("the prompt breaks the format before the completion begins", tuple(prompt)))
     rejected = [
-        finding for finding in errors if KINDS[finding.kind].side is Side.MODEL and finding not in prompt
+        finding
+        for finding in errors
+        if KINDS[finding.kind].side is FindingSide.MODEL and finding not in prompt
     ]
     if rejected:
         parses = reading.spec.parsed
@@ -366,12 +370,14 @@ def _why(reading: Reading, findings: Sequence[Finding], transmission: Transmissi
             "The server sent no error message, so the cause cannot be determined here; its log has "
             f"the traceback. {checked}"
         )
-    texts = [finding for finding in findings if KINDS[finding.kind].side is Side.TEXT]
+    texts = [finding for finding in findings if KINDS[finding.kind].side is FindingSide.TEXT]
     if texts and all(finding.code is Code.EVENT_REPEATED for finding in texts):
         return f"The server, or a proxy in front of it, sent it again; the model did not. {checked}"
     lost = bool(texts)
     if reading.choice.has_ids:
-        rejected = next((finding for finding in findings if KINDS[finding.kind].side is Side.MODEL), None)
+        rejected = next(
+            (finding for finding in findings if KINDS[finding.kind].side is FindingSide.MODEL), None
+        )
         if rejected is not None:
             breaks = "prompt breaks" if rejected.code is Code.PROMPT_REJECTED else "model's tokens break"
             return f"The {breaks} the format: {rejected.delivered}. {checked}"

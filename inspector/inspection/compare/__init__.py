@@ -11,20 +11,20 @@ from inspector.inspection.compare.sentence import labels
 from inspector.inspection.compare.sequences import Counts, Fold, Lane, Sides, Stretch, folds, lay
 from inspector.inspection.compare.settings import Setting
 from inspector.inspection.compare.significance import Repeats, significance
-from inspector.inspection.compare.texts import FieldPair, Piece, diff
+from inspector.inspection.compare.texts import DiffPart, FieldPair, diff
 
 __all__ = [
     "Apart",
     "ChoiceComparison",
     "Comparison",
     "Counts",
+    "DiffPart",
     "Divergence",
     "FieldPair",
     "FindingPairs",
     "Fold",
     "Lane",
     "Outcome",
-    "Piece",
     "Repeats",
     "Setting",
     "Sides",
