@@ -1,4 +1,4 @@
-"""Warnings about well-formed turns that help nobody: no answer at all, special tokens inside a text."""
+"""Warnings about well-formed turns of no use to a client: no answer at all, special tokens inside a text."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -90,8 +90,8 @@ def unknown_headers(choice: ChoiceReading) -> Iterator[Finding]:
 def no_answer(reading: Reading, choice: ChoiceReading, findings: Iterable[Finding]) -> Iterator[Finding]:
     """At most one, for a turn that ended by itself without answer or call.
 
-    `found` are the other findings: where text was lost, refused or is unaccounted for, an answer may have
-    been there, and that is the finding.
+    `findings` are the others: where text was lost, rejected or is unaccounted for, an answer may have been
+    there, and that is the finding.
     """
     if not reading.spec.parsed or not reading.ended:
         return

@@ -61,7 +61,7 @@ def nameless_calls(choice: ChoiceReading, explained: Set[int | None]) -> Iterato
     """Arguments under an index that never got a name, so that a client has a second call of nothing.
 
     vLLM 0.23 at several tokens a step ends a call under the next index. `explained` are the indexes that
-    another finding tells of.
+    another finding reports.
     """
     fields = choice.deltas_by_field()
     for field in sorted(fields):

@@ -14,7 +14,7 @@ from inspector.analysis.audit.words import is_json
 from inspector.analysis.reading import ChoiceReading, Reading
 from inspector.capture.deltas import CONTENT, REASONING, Delta, tool_arguments, tool_index, tool_name
 
-_MARKER = "<|"
+_SPECIAL = "<|"
 
 
 def final_findings(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]:
@@ -61,7 +61,7 @@ def _as_streamed(field: str, numbers: Sequence[int | None]) -> str:
 
 
 def _names(choice: ChoiceReading, sent: Mapping[str, Sequence[Delta]]) -> Iterator[Finding]:
-    """Names of function calls that the deltas tell otherwise than the final object."""
+    """Names of function calls that differ between the deltas and the final object."""
     for field, final in choice.finals.items():
         index = tool_index(field)
         if index is None or field != tool_name(index):
@@ -69,10 +69,10 @@ def _names(choice: ChoiceReading, sent: Mapping[str, Sequence[Delta]]) -> Iterat
         got = "".join(delta.text for delta in sent.get(field, []))
         if got != final:
             arguments = tool_arguments(index)
-            untold = not got and not choice.finals.get(arguments) and arguments not in sent
+            only_final = not got and not choice.finals.get(arguments) and arguments not in sent
             facts = (
                 CallWithoutEvents(call=index, name=final)
-                if untold
+                if only_final
                 else MisnamedCall(
                     code=Code.CALL_RENAMED if got else Code.CALL_NAME_LOST, call=index, name=final
                 )
@@ -85,9 +85,9 @@ def _wrong_calls(
 ) -> Iterator[Finding]:
     """Items of the final object that are calls of something else than the model called.
 
-    A name that holds a marker: the parser took framing for a name, as vLLM 0.13 to 0.23 does with an answer
-    after `<|channel|>final <|constrain|>json<|message|>`. A function of the client as an `mcp_call` of the
-    server `functions`: vLLM to 0.18 makes it of a call on the analysis channel.
+    A name that contains a special token: the parser took framing for a name, as vLLM 0.13 to 0.23 does with
+    an answer after `<|channel|>final <|constrain|>json<|message|>`. A function of the client as an `mcp_call`
+    of the server `functions`: vLLM to 0.18 makes it of a call on the analysis channel.
     """
     event = reading.stream.final_event
     output = (reading.stream.final_object or {}).get("output")
@@ -101,19 +101,19 @@ def _wrong_calls(
         counts[kind] += 1
         field = tool_name(number) if kind == "function_call" else f"mcp_call[{number}].arguments"
         mcp = kind == "mcp_call" and item.get("server_label") == "functions" and text not in streamed
-        if _MARKER not in name and not mcp:
+        if _SPECIAL not in name and not mcp:
             continue
         text_of_call = name if kind == "function_call" else text
         yield Finding(
             kind=Kind.MISROUTED,
             severity=Severity.ERROR,
             facts=MistakenCall(
-                code=Code.FINAL_CALL_OF_SPECIAL_TOKEN if _MARKER in name else Code.FINAL_FUNCTION_AS_MCP,
+                code=Code.FINAL_CALL_OF_SPECIAL_TOKEN if _SPECIAL in name else Code.FINAL_FUNCTION_AS_MCP,
                 name=name,
                 detail=text,
             ),
             by_final=True,
-            field=None if _MARKER in name else tool_arguments(counts["function_call"]),
+            field=None if _SPECIAL in name else tool_arguments(counts["function_call"]),
             event_start=event,
             event_end=None if event is None else event + 1,
             generated=text_of_call,

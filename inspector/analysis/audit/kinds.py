@@ -85,7 +85,7 @@ class Code(StrEnum):
     CALL_RENAMED = "call_renamed"
     CALL_NAME_LOST = "call_name_lost"
     CALL_WITHOUT_EVENTS = "call_without_events"
-    """A call without arguments that no event told, only the final object."""
+    """A call without arguments that only the final object has."""
     CALL_NOT_OFFERED = "call_not_offered"
     """A call of a tool that the request does not offer."""
     CALL_INDEX_UNNAMED = "call_index_unnamed"
@@ -150,7 +150,7 @@ class FindingSide(StrEnum):
     ABORT = "abort"
     """The server or the connection, which ended the stream."""
     STREAM = "stream"
-    """The stream's own order, counts and end; nobody's text."""
+    """The stream's own order, counts and end; not about any text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

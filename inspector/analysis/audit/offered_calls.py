@@ -1,4 +1,4 @@
-"""Findings about calls of tools that the request does not offer: nobody is there to run them.
+"""Findings about calls of tools that the request does not offer, so that no client can run them.
 
 A model may write such a call, and a server that misreads a header makes one of it. Without token IDs the two
 look alike, and a token more or less in the header can make the server's count agree all the same.
@@ -32,7 +32,7 @@ _OF_ITEMS: Final[Mapping[str, str]] = {"web_search_call": "browser", "code_inter
 
 
 _MISREAD: Final = frozenset({Code.CALL_RENAMED, Code.FINAL_CALL_OF_SPECIAL_TOKEN, Code.FINAL_FUNCTION_AS_MCP})
-"""What tells of a call that the model did not write so: its name is the server's."""
+"""Findings that already report a call whose name the server made up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class _Call:
     """A call that the response has."""
 
     name: str
-    """As it is said: `someone`, `container.exec`."""
+    """As a sentence names it: `someone`, `container.exec`."""
     known_as: tuple[str, ...]
     """Any of these in the offer is enough."""
     field: str
@@ -62,7 +62,7 @@ def unoffered_calls(
 ) -> Iterator[Finding]:
     """Calls of tools that the request does not offer, where the request is known and the response has ended.
 
-    `found` are the other findings: a call that one of them tells of, under another name, is no second one.
+    `findings` are the others: a call that one of them reports under another name is not reported again.
     """
     if not reading.spec.parsed or not reading.ended:
         return

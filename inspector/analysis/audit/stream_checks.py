@@ -1,4 +1,4 @@
-"""Findings about the stream itself: errors told, connections cut, streams cut short, counts, order."""
+"""Findings about the stream itself: reported errors, closed connections, truncation, token counts, order."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal
@@ -34,13 +34,13 @@ _SLACK_JOINED: Final = 20
 """The same on chat with an answer: its deltas merge the messages of a field, whose framing takes 6 tokens
 each (`<|end|><|start|>assistant<|channel|>analysis<|message|>`), and up to three are usual before a call."""
 _NOISE_PART: Final = 500
-"""A token in so many may be sampled otherwise than its text is encoded; such a difference is no finding."""
+"""One token in so many may differ between sampling and encoding its text again; that is not reported."""
 _ERROR_STATUS: Final = 400
 _BODY_SHOWN: Final = 400
 
 
 def server_errors(reading: Reading) -> list[ServerError]:
-    """Errors that the server told: in the stream, as the final object, or as the HTTP status."""
+    """Errors that the server reported: in the stream, in the final object, or as the HTTP status."""
     errors = list(reading.stream.errors)
     status = reading.header.status
     if not errors:
@@ -289,10 +289,10 @@ def _count_code(
 
 
 def _notices(reading: Reading) -> Iterator[Finding]:
-    # An error page that is no JSON is the server's error told, and no second fault.
-    refused = reading.header.status is not None and reading.header.status >= _ERROR_STATUS
+    # An error page that is not JSON is reported as the server's error already.
+    rejected = reading.header.status is not None and reading.header.status >= _ERROR_STATUS
     for notice in reading.stream.notices.values():
-        if not (refused and notice.key == "not_json"):
+        if not (rejected and notice.key == "not_json"):
             yield _notice_finding(notice)
 
 

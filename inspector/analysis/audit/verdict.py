@@ -1,4 +1,4 @@
-"""The verdict: one sentence that a tired person understands, and one line of why, from findings by rules."""
+"""The verdict: a one-sentence summary of the findings, with the evidence that it rests on, made by rules."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -54,7 +54,7 @@ class Verdict:
     sentence: str
     """Who did what."""
     why: str
-    """What it was checked against, and whose fault it looks like."""
+    """What it was checked against, and whose fault the loss probably is."""
     known: str = ""
     """The likeliest known issue and its first step; empty when none is known."""
     clauses: tuple[Clause, ...] = field(default=(), compare=False, repr=False)
@@ -125,7 +125,7 @@ def _verdict(reading: Reading, findings: Sequence[Finding], transmission: Transm
         return Verdict(
             level=Level.UNKNOWN,
             sentence=_unproven(reading, arrived=arrived),
-            why=_open(reading, reading.choice.reconstruction)
+            why=_why_unproven(reading, reading.choice.reconstruction)
             if arrived
             else "The final object has not arrived.",
         )
@@ -193,11 +193,11 @@ def _errors(
         message = (reported[0].delivered or "").strip()
         clipped = clip(message, _MESSAGE_SHOWN)
         status = reading.header.status
-        refused = status if status is not None and status >= _HTTP_ERROR else None
+        error_status = status if status is not None and status >= _HTTP_ERROR else None
         streamed = reported[0].event_start not in reading.stream.bodies
         code = None if streamed else _code_of_body(server_errors)
         parsing = any(finding.code in _BY_PARSER for finding in errors)
-        words = aborted(clipped, status=refused, code=code, streamed=streamed, parsing=parsing)
+        words = aborted(clipped, status=error_status, code=code, streamed=streamed, parsing=parsing)
         statements.append(Clause(f"the server {words}", tuple(reported)))
     for neutral, clause_words in NEUTRAL.items():
         if group := tuple(error for error in errors if error.code is neutral):
@@ -295,18 +295,18 @@ def _checked(reading: Reading, errors: Sequence[ServerError]) -> str:
             assert_never(evidence)
 
 
-def _open(reading: Reading, reconstruction: Reconstruction | None) -> str:
+def _why_unproven(reading: Reading, reconstruction: Reconstruction | None) -> str:
     """Why a final object that equals the deltas does not settle it, and what would."""
     if reading.stream.counted is None:
         return "The final object has no token count (usage) to check it against."
     if reconstruction is None:
-        return _untold_messages(reading)
+        return _missing_texts(reading)
     if reconstruction.missing and reconstruction.certainty is Certainty.DIFFERS:
         way = "more" if reconstruction.missing > 0 else "fewer"
-        untold = next((fit.what for fit in reconstruction.fits if fit.untold), None)
-        if untold is not None:
+        header_word = next((fit.what for fit in reconstruction.fits if fit.untold), None)
+        if header_word is not None:
             return (
-                f"The server counted {counted(reconstruction.missing, 'token')} more than its texts encode to. “{untold}” in a "
+                f"The server counted {counted(reconstruction.missing, 'token')} more than its texts encode to. “{header_word}” in a "
                 f"header would explain it. {_to_find_out(reading)}"
             )
         return (
@@ -320,7 +320,7 @@ def _open(reading: Reading, reconstruction: Reconstruction | None) -> str:
     )
 
 
-def _untold_messages(reading: Reading) -> str:
+def _missing_texts(reading: Reading) -> str:
     """Why neither messages nor items say what the model wrote, and what would."""
     final = reading.stream.final_object or {}
     output = final.get("output")
@@ -338,7 +338,7 @@ def _untold_messages(reading: Reading) -> str:
 
 
 def _to_find_out(reading: Reading) -> str:
-    """What would tell the messages: asked for, and in a form in which the server sends their texts."""
+    """How to get the messages with their texts."""
     messages = (reading.stream.final_object or {}).get("output_messages")
     if not messages and reading.header.request.get("enable_response_messages") is not True:
         return "To find out, send the request with `enable_response_messages: true`."

@@ -1,6 +1,6 @@
 """The differences between a prompt and what its request asks for.
 
-What servers do on purpose is no difference: a system message with date, identity and channels; instructions
+What servers do on purpose is not reported: a system message with date, identity and channels; instructions
 in a developer or a system message; an empty developer message; reasoning of finished turns left out or kept;
 either order of a call's header; white space; a tool's result as a JSON string.
 """

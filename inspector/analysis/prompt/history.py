@@ -44,7 +44,7 @@ _MARKS: Final = tuple(marker.text for marker in Marker)
 
 @dataclass(slots=True)
 class _Gap:
-    """What stands between two pairs that match."""
+    """What is between two pairs that match."""
 
     items: list[Item]
     messages: list[PromptMessage]
@@ -147,7 +147,7 @@ def _message_key(message: PromptMessage) -> Hashable:
 
 
 def _norm(kind: str | None, text: str) -> str:
-    """A text as it is compared; a tool's result may stand as a JSON string (gpt-oss's own template)."""
+    """A text as it is compared; a tool's result may be a JSON string (gpt-oss's own template)."""
     if kind == _RESULT and text[:1] == '"':
         try:
             decoded = json.loads(text)

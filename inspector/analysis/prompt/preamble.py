@@ -34,7 +34,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preamble:
-    """All of it."""
+    """The system and developer messages of a prompt, taken apart."""
 
     system: PromptMessage | None
     """The first message, where it is a system message."""

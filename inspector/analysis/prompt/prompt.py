@@ -100,7 +100,7 @@ def _compared(
         return [], requested.unknown, False
     opened = request.get("add_generation_prompt") is not False
     differences = list(chat_differences(requested, messages, ids, today=_today(reading), opened=opened))
-    sent = source is not PromptSource.RENDERED  # what was rendered here is no evidence of the server's
+    sent = source is not PromptSource.RENDERED  # what was rendered here does not show what the server sent
     return differences, "", sent and not differences and _identical(requested, ids)
 
 

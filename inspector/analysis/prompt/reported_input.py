@@ -1,4 +1,4 @@
-"""The prompt of a Responses answer, rendered from what its final object tells of it.
+"""The prompt of a Responses request, rendered from the messages in the final object of its response.
 
 No server sends the prompt's token IDs there. With `enable_response_messages: true` vLLM's final object has
 the Harmony messages of the prompt (`input_messages`), and it counts the prompt's tokens: a rendering that has
@@ -28,7 +28,7 @@ class ReportedInput(NamedTuple):
 
 
 def reported_input(response: Mapping[str, Any]) -> ReportedInput | None:
-    """The prompt that a final object tells; None where it tells none, or one that cannot be rendered."""
+    """The prompt in a final object; None where it has none, or one that cannot be rendered."""
     input_messages = response.get("input_messages")
     if not isinstance(input_messages, list) or not input_messages or len(input_messages) > _MESSAGES_AT_MOST:
         return None

@@ -58,7 +58,7 @@ class Tool:
 
 @dataclass(slots=True)
 class Requested:
-    """All of it."""
+    """All that a request asks the server to put into the prompt."""
 
     instructions: list[tuple[int | None, str]] = field(default_factory=list)
     """System and developer messages: number and text; no number for the `instructions` of Responses."""
@@ -103,7 +103,7 @@ def begin(request: Mapping[str, Any]) -> Requested:
 
 
 def entries(history: object, requested: Requested) -> Sequence[object]:
-    """The history of a request, bounded; what is no message is refused and stays, as it has a number."""
+    """The history of a request, bounded; what is not a message keeps its number and prevents the comparison."""
     messages = history if isinstance(history, list) else []
     if not messages:
         requested.leave_uncompared("The capture has no messages of a request to compare the prompt with.")
@@ -195,7 +195,7 @@ def _calls(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def text_in(content: object, index: int, requested: Requested) -> str:
-    """The text of the content of message `index`; parts that are no text are refused."""
+    """The text of the content of message `index`; other parts prevent the comparison."""
     text, strange = _text(content)
     if strange:
         requested.leave_uncompared(

@@ -9,7 +9,7 @@ from inspector.capture.formats import clip
 from inspector.protocol.wire.endpoints import spec_of
 
 _ANSWER: Final = ("final", "commentary", "analysis")
-"""An answer of the history says no channel: what stood beside a call looks like any other."""
+"""An answer of the history has no channel: text beside a call looks like any other."""
 
 
 def requested_by_responses(request: Mapping[str, Any]) -> Requested:

@@ -19,7 +19,7 @@ class PromptSource(StrEnum):
     ENCODED = "encoded"
     """The request's text, encoded here (completions)."""
     RENDERED = "rendered"
-    """The messages that the server's final object tells, rendered here (Responses)."""
+    """The messages of the server's final object, rendered here (Responses)."""
 
 
 class PromptIds(NamedTuple):

@@ -1,7 +1,7 @@
 """Two captures side by side: what the models generated, what the servers delivered, and the findings.
 
-The three are compared apart, so that "same tokens, different delivery" (a server's fault) and
-"different tokens" (sampling, template, model) are told from each other. Left is the reference.
+The three are compared separately, so that "same tokens, different delivery" (a server's fault) and
+"different tokens" (sampling, template, model) are distinguished. Left is the reference.
 """
 
 from inspector.inspection.compare.comparison import Apart, ChoiceComparison, Comparison, Divergence, Outcome

@@ -15,7 +15,7 @@ from inspector.inspection.inspection import Inspection
 
 
 def compare(left: Inspection, right: Inspection) -> Comparison:
-    """Hold `right` against `left`, by token where both sides have ids."""
+    """Compare `right` with `left`, token by token where both sides have IDs."""
     left_choices = {choice.index: choice for choice in left.reading.choices}
     right_choices = {choice.index: choice for choice in right.reading.choices}
     choices = tuple(
@@ -111,7 +111,7 @@ def _apart(
     left_runs, right_runs = _fates(*left), _fates(*right)
     if left_runs is None or right_runs is None:
         return
-    # Raw text has one field for everything, framing too: that it is another one is no difference in itself.
+    # Raw text has one field for everything, framing too: that alone is not a difference.
     unlike = left[0].reading.spec.raw != right[0].reading.spec.raw
     for stretch in tokens.stretches:
         if stretch.lane is not Lane.SAME:

@@ -94,7 +94,7 @@ def _fine(left: str, right: str) -> Iterator[DiffPart]:
         yield DiffPart(Lane.ONLY_LEFT if left else Lane.ONLY_RIGHT, left, right)
         return
     sides = lay(left, right) if len(left) * len(right) <= _FINE_AT_MOST else None
-    # Letters that happen to be shared tell nothing about two different words.
+    # Letters that two different words happen to share are not worth showing.
     if sides is None or sides.counts.equal * 2 < min(len(left), len(right)):
         yield DiffPart(Lane.REPLACED, left, right)
         return
