@@ -103,7 +103,7 @@ def begin(request: Mapping[str, Any]) -> Requested:
 
 
 def entries(history: object, requested: Requested) -> Sequence[object]:
-    """The history of a request, bounded; what is not a message keeps its number and prevents the comparison."""
+    """The history of a request, bounded; what is not a message stays in it and prevents the comparison."""
     messages = history if isinstance(history, list) else []
     if not messages:
         requested.leave_uncompared("The capture has no messages of a request to compare the prompt with.")
