@@ -58,7 +58,7 @@ from inspector.fleet.probe.reporting import probe_endings, progress_line, rate_w
 from inspector.fleet.probe_registry import ProbeRun, probes
 from inspector.fleet.watch import Metrics, Retention, Watch, metrics_app
 from inspector.fleet.watch.spans import configured_spans
-from inspector.inspection.compare import Lane, Piece, Repeats, diff, significance
+from inspector.inspection.compare import DiffPart, Lane, Repeats, diff, significance
 from inspector.inspection.inspection import diagnose
 from inspector.inspection.triage import is_log, of_content
 from inspector.issues import (
@@ -131,6 +131,7 @@ __all__ = [
     "ComparedRow",
     "DashboardTap",
     "DiagnosisOutcome",
+    "DiffPart",
     "Failure",
     "FirstDifference",
     "Issue",
@@ -146,7 +147,6 @@ __all__ = [
     "ModelLists",
     "OutcomeKind",
     "Pace",
-    "Piece",
     "Plan",
     "Probe",
     "ProbeLoad",

@@ -6,7 +6,7 @@ from inspector.analysis.audit.missing_ids import ids_hint
 from inspector.analysis.audit.rejection import UnsentKind
 from inspector.analysis.audit.transmission import transmission_of
 from inspector.analysis.audit.wording import unsent_words
-from inspector.analysis.prompt import prompt_of, told
+from inspector.analysis.prompt import difference_sentence, prompt_of
 from inspector.analysis.reading import Reading, read
 from inspector.capture.errors import InspectorError
 from inspector.capture.formats import count
@@ -109,7 +109,7 @@ def _prompt(name: str, reading: Reading, *, as_json: bool) -> int:
         return 0
     say(f"{count(len(prompt.ids), 'token')}, {count(len(prompt.messages), 'message')}. {prompt.sentence}")
     for difference in prompt.differences[1:]:
-        say(f"{difference.severity}: {told(difference)}")
+        say(f"{difference.severity}: {difference_sentence(difference)}")
     say(f"{'index':>7} {'id':>7} {'message':>7} {'channel':<11} {'state':<8} text")
     for row in prompt_token_rows(prompt):
         text = row["text"] or f"({row['bytes'] or 'not in the vocabulary'})"

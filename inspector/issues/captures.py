@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Final, NamedTuple
 
-from inspector.analysis.audit import KINDS, Finding, Kind, Side, Transmission, explain, transmission_of
+from inspector.analysis.audit import (
+    KINDS,
+    Finding,
+    FindingSide,
+    Kind,
+    Transmission,
+    explain,
+    kinds_of,
+    transmission_of,
+)
 from inspector.analysis.audit.missing_ids import evidence_hint
 from inspector.analysis.audit.verdict import Clause, Level, Verdict, verdict
 from inspector.analysis.reading import Reading
@@ -39,7 +48,7 @@ from inspector.protocol.harmony.violations import BETWEEN, Violation
 
 _LOOK_BACK: Final = 8
 """Places before a finding that are compared with it; several forms of an issue may be close together."""
-_REJECTIONS: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.MODEL)
+_REJECTIONS: Final = kinds_of(FindingSide.MODEL)
 _WORDS: Final = _REJECTIONS | {Kind.SERVER_ERROR}
 """Kinds whose `delivered` is the message of the parser or the server."""
 _BY_FINAL: Final = frozenset(
@@ -54,9 +63,7 @@ _BY_FINAL: Final = frozenset(
     }
 )
 """Kinds that a header in the final object of Responses can explain."""
-_SERVERS: Final = frozenset(kind for kind, info in KINDS.items() if info.side in {Side.TEXT, Side.ABORT}) | {
-    Kind.SERVER_ERROR
-}
+_SERVERS: Final = kinds_of(FindingSide.TEXT, FindingSide.ABORT) | {Kind.SERVER_ERROR}
 """Kinds that are about what the server did."""
 _BY_TOKENS: Final = _REJECTIONS | {
     Kind.UNSERVED,

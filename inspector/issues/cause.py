@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from inspector.analysis.audit import KINDS, Code, Finding, Severity
-from inspector.analysis.audit import Side as FindingSide
+from inspector.analysis.audit import KINDS, Code, Finding, FindingSide, Severity
 from inspector.analysis.audit.verdict import Clause
 from inspector.analysis.reading import Reading
 from inspector.issues.issue import Confidence, Issue, Side

@@ -9,7 +9,7 @@ from math import isqrt
 from typing import Final
 
 from inspector.analysis.alignment import embed_or_align
-from inspector.analysis.audit import KINDS, Finding, Side, Transmission, transmission_of
+from inspector.analysis.audit import Finding, FindingSide, Transmission, kinds_of, transmission_of
 from inspector.analysis.audit.facts import Missing
 from inspector.analysis.audit.kinds import Code, Kind
 from inspector.analysis.reading import ChoiceReading, Reading
@@ -49,7 +49,7 @@ _REPORTED_AT_MOST: Final = 200
 _HEADER_TOKENS: Final = 400
 _HEADER_TEXT: Final = 2000
 """What of a header is searched; a header that a model loops in shows its form there."""
-_REJECTIONS: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.MODEL)
+_REJECTIONS: Final = kinds_of(FindingSide.MODEL)
 
 
 class Evidence:

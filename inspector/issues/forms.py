@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from inspector.analysis.audit import KINDS, Finding, Side
+from inspector.analysis.audit import Finding, FindingSide, kinds_of
 from inspector.analysis.audit.kinds import Kind
 from inspector.capture.formats import clip
 from inspector.issues.evidence import Evidence, ended_of
@@ -12,7 +12,7 @@ from inspector.issues.schema import Expression, MessagePart
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.violations import Violated
 
-_REJECTIONS: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.MODEL)
+_REJECTIONS: Final = kinds_of(FindingSide.MODEL)
 
 
 _HEADER_SHOWN: Final = 80

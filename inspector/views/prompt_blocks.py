@@ -10,8 +10,8 @@ from inspector.analysis.prompt import (
     PromptCode,
     PromptMessage,
     PromptSource,
+    difference_sentence,
     headline,
-    told,
 )
 from inspector.capture.formats import count, number
 from inspector.protocol.harmony.text import texts
@@ -59,11 +59,13 @@ def prompt_blocks(prompt: Prompt, *, with_ids: bool = False, first: int | None =
         last = message.index
         of_message = [difference for difference in differences if difference.message == message.index]
         blocks += [
-            {"kind": "missing", "text": told(difference)}
+            {"kind": "missing", "text": difference_sentence(difference)}
             for difference in of_message
             if difference.code in _ABSENT
         ]
-        notes = [told(difference) for difference in of_message if difference.code not in _ABSENT]
+        notes = [
+            difference_sentence(difference) for difference in of_message if difference.code not in _ABSENT
+        ]
         if message.index == at and first is not None:
             notes.append(f"Token {number(first)} is the first that differs.")
         block = _block(message, notes)
@@ -76,10 +78,11 @@ def prompt_blocks(prompt: Prompt, *, with_ids: bool = False, first: int | None =
         blocks.append({"kind": "gap", "text": count(len(prompt.messages) - last - 1, "more message")})
     return {
         "level": "unknown" if prompt.unknown else str(prompt.worst or "clean"),
-        "sentence": told(differences[0]) if differences else prompt.sentence,
+        "sentence": difference_sentence(differences[0]) if differences else prompt.sentence,
         "source": _source(prompt),
         "rest": [
-            {"level": str(difference.severity), "text": told(difference)} for difference in differences[1:]
+            {"level": str(difference.severity), "text": difference_sentence(difference)}
+            for difference in differences[1:]
         ],
         "more": len(prompt.differences) - len(differences),
         "blocks": blocks,

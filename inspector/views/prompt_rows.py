@@ -11,7 +11,7 @@ from inspector.analysis.prompt import (
     PromptDifference,
     PromptMessage,
     PromptSeverity,
-    told,
+    difference_sentence,
 )
 from inspector.capture.formats import count
 from inspector.protocol.harmony.text import texts
@@ -61,7 +61,7 @@ def prompt_difference_row(difference: PromptDifference) -> dict[str, Any]:
     return asdict(difference) | {
         "code": str(difference.code),
         "severity": str(difference.severity),
-        "explanation": told(difference),
+        "explanation": difference_sentence(difference),
     }
 
 

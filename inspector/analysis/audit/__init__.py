@@ -7,12 +7,13 @@ from inspector.analysis.audit.findings import audit
 from inspector.analysis.audit.kinds import (
     KINDS,
     Code,
+    FindingSide,
     Kind,
     KindInfo,
     Severity,
-    Side,
     kind_and_key,
     kind_label,
+    kinds_of,
 )
 from inspector.analysis.audit.rejection import Rejection
 from inspector.analysis.audit.transmission import Transmission, transmission_of
@@ -25,17 +26,18 @@ __all__ = [
     "FieldState",
     "FieldTexts",
     "Finding",
+    "FindingSide",
     "Kind",
     "KindInfo",
     "Rejection",
     "Severity",
-    "Side",
     "Transmission",
     "audit",
     "explain",
     "field_texts",
     "kind_and_key",
     "kind_label",
+    "kinds_of",
     "title",
     "transmission_of",
 ]

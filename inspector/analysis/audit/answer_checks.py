@@ -1,4 +1,4 @@
-"""Warnings about well-formed turns that help nobody: no answer at all, special tokens inside a text."""
+"""Warnings about well-formed turns of no use to a client: no answer at all, special tokens inside a text."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -87,16 +87,20 @@ def unknown_headers(choice: ChoiceReading) -> Iterator[Finding]:
         )
 
 
-def no_answer(reading: Reading, choice: ChoiceReading, found: Iterable[Finding]) -> Iterator[Finding]:
+def no_answer(reading: Reading, choice: ChoiceReading, findings: Iterable[Finding]) -> Iterator[Finding]:
     """At most one, for a turn that ended by itself without answer or call.
 
-    `found` are the other findings: where text was lost, refused or is unaccounted for, an answer may have
-    been there, and that is the finding.
+    `findings` are the others: where text was lost, rejected or is unaccounted for, an answer may have been
+    there, and that is the finding.
     """
     if not reading.spec.parsed or not reading.ended:
         return
-    others = (one for one in found if one.kind is not Kind.PROTOCOL and one.code is not Code.EVENT_REPEATED)
-    if choice.finish_reason not in _ENDED or any(others):
+    disqualifying = (
+        finding
+        for finding in findings
+        if finding.kind is not Kind.PROTOCOL and finding.code is not Code.EVENT_REPEATED
+    )
+    if choice.finish_reason not in _ENDED or any(disqualifying):
         return
     got = choice.delivered()
     if got.content.strip() or got.tool_calls or any(got.other.values()):
@@ -148,7 +152,9 @@ def _only_reasoning(reading: Reading, choice: ChoiceReading) -> bool:
     if choice.evidence is Evidence.FINAL_OBJECT or reading.stream.final_object is not None:
         output = (reading.stream.final_object or {}).get("output")
         items = (
-            [one.get("type") for one in output if isinstance(one, dict)] if isinstance(output, list) else []
+            [item.get("type") for item in output if isinstance(item, dict)]
+            if isinstance(output, list)
+            else []
         )
         return all(isinstance(kind, str) and kind in _REASONING_ITEMS for kind in items) or not any(
             text.strip() for field, text in choice.finals.items() if field != "reasoning"

@@ -22,15 +22,15 @@ def undelivered_calls(choice: ChoiceReading, alignment: Alignment) -> set[str]:
     arrived = {fate.field for fate in alignment.fates if fate.state is not FateState.DROPPED}
     paired = {tool_name(index) for index in alignment.calls if index is not None}
     written = choice.deltas_by_field().keys() - paired
-    found: set[str] = set()
+    undelivered: set[str] = set()
     for number, (call, index) in enumerate(zip(choice.expected.calls, alignment.calls, strict=False)):
         field = call.segment.field
         empty = call.segment.start == call.segment.end
         if index is not None or field is None or tool_name(number) in written:
             continue
         if empty or field not in arrived:
-            found.add(field)
-    return found
+            undelivered.add(field)
+    return undelivered
 
 
 def call_findings(
@@ -61,7 +61,7 @@ def nameless_calls(choice: ChoiceReading, explained: Set[int | None]) -> Iterato
     """Arguments under an index that never got a name, so that a client has a second call of nothing.
 
     vLLM 0.23 at several tokens a step ends a call under the next index. `explained` are the indexes that
-    another finding tells of.
+    another finding reports.
     """
     fields = choice.deltas_by_field()
     for field in sorted(fields):
@@ -186,8 +186,8 @@ def _arguments_findings(
 
 def _index_finding(choice: ChoiceReading, alignment: Alignment) -> Iterator[Finding]:
     """Indexes that do not count the delivered calls from 0, as clients take them for places in a list."""
-    found = [(number, index) for number, index in enumerate(alignment.calls) if index is not None]
-    for rank, (number, index) in enumerate(found):
+    delivered = [(number, index) for number, index in enumerate(alignment.calls) if index is not None]
+    for rank, (number, index) in enumerate(delivered):
         if index in {rank, number}:
             continue
         event = next((delta.event for delta in choice.deltas_by_field().get(tool_name(index), ())), None)

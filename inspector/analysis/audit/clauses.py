@@ -52,24 +52,26 @@ def aborted(
     without status. An error of the server's parser (`parsing`) is no fault of the request, though vLLM sends it
     with status 400 up to 0.17.
     """
-    said = f"“{words.rstrip('.')}”"
-    known = code if status is None else status
-    if known is not None:
-        what = "rejected the request" if known < 500 and not parsing else "failed"
-        return f"{what} ({'code' if status is None else 'HTTP'} {known}): {said}"
-    return f"aborted the stream: {said}" if streamed else f"returned an error instead of a response: {said}"
+    quoted = f"“{words.rstrip('.')}”"
+    http_code = code if status is None else status
+    if http_code is not None:
+        what = "rejected the request" if http_code < 500 and not parsing else "failed"
+        return f"{what} ({'code' if status is None else 'HTTP'} {http_code}): {quoted}"
+    return (
+        f"aborted the stream: {quoted}" if streamed else f"returned an error instead of a response: {quoted}"
+    )
 
 
 def loss_clauses(errors: Sequence[Finding]) -> list[str]:
     """What a server did to the texts, each a clause after "the server"."""
-    found = _misrouted(errors)
+    clauses = _misrouted(errors)
     for kind, (verb, preposition) in _LOST.items():
         if group := _of(errors, kind):
-            found.append(f"{verb} {joined([*per_field(_texts(group), preposition), *_calls(group)])}")
+            clauses.append(f"{verb} {joined([*per_field(_texts(group), preposition), *_calls(group)])}")
     broken = _of(errors, Kind.INVALID_TOOL_ARGUMENTS)
-    if broken and not found:
-        found.append(f"broke the JSON of {field_words(broken[0].field)}")
-    return found
+    if broken and not clauses:
+        clauses.append(f"broke the JSON of {field_words(broken[0].field)}")
+    return clauses
 
 
 def _texts(findings: Sequence[Finding]) -> list[Finding]:
@@ -97,8 +99,8 @@ def _of_type(findings: Sequence[Finding], facts: type[_F]) -> list[_F]:
 
 def _misrouted(errors: Sequence[Finding]) -> list[str]:
     groups: dict[tuple[str | None, str | None], list[Finding]] = {}
-    for one in _of(errors, Kind.MISROUTED):
-        groups.setdefault((one.field, one.delivered_in), []).append(one)
+    for finding in _of(errors, Kind.MISROUTED):
+        groups.setdefault((finding.field, finding.delivered_in), []).append(finding)
     words: list[str] = []
     for (field, where), group in groups.items():
         if field is None:
@@ -149,10 +151,10 @@ def _unserved(findings: Sequence[Finding]) -> str:
         return (
             f"the server delivered {joined(_call_names(calls))} as text in {where}, not as {_a_call(calls)}"
         )
-    places = {one.delivered_in for one in findings}
+    places = {finding.delivered_in for finding in findings}
     if None not in places and len(places) == 1:
         return f"text for which the endpoint has no field was delivered in {field_words(findings[0].delivered_in)}"
-    if all(one.code in {Code.NO_FIELD, Code.NO_FIELD_DELIVERED} for one in findings):
+    if all(finding.code in {Code.NO_FIELD, Code.NO_FIELD_DELIVERED} for finding in findings):
         return "some generated text was not delivered, because the endpoint has no field for it"
     return "some generated text was not delivered"
 
@@ -169,10 +171,10 @@ def _a_call(findings: Sequence[Finding]) -> str:
 
 
 def _added(findings: Sequence[Finding]) -> str:
-    what = "line feed" if all(one.delivered == "\n" for one in findings) else "separator"
+    what = "line feed" if all(finding.delivered == "\n" for finding in findings) else "separator"
     groups: dict[str | None, int] = {}
-    for one in findings:
-        groups[one.field] = groups.get(one.field, 0) + 1
+    for finding in findings:
+        groups[finding.field] = groups.get(finding.field, 0) + 1
     places = [
         f"{counted(number, what)} between messages of {field_words(field)}"
         for field, number in groups.items()
@@ -271,4 +273,4 @@ NEUTRAL: Final[Mapping[Code, Callable[[Sequence[Finding]], str]]] = {
 
 
 def _of(findings: Sequence[Finding], kind: Kind) -> list[Finding]:
-    return [one for one in findings if one.kind is kind]
+    return [finding for finding in findings if finding.kind is kind]

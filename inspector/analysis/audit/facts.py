@@ -22,7 +22,7 @@ class Missing(StrEnum):
 
 
 class Implied(StrEnum):
-    """What must stand among the lost tokens for the error to be possible."""
+    """What the lost tokens must contain for the error to be possible."""
 
     MESSAGE = "message"
     """A whole message."""

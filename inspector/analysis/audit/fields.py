@@ -89,23 +89,28 @@ def field_texts(
             generated = {"text": text_of(choice.tokens.ids)}
     elif choice.has_finals:
         generated = dict(choice.finals)
-    known = (choice.has_ids or choice.has_finals) and not reading.foreign
-    mine = [one for one in findings if one.choice == choice.index]
-    told = {field for one in mine if one.kind in OF_DELIVERY for field in (one.field, one.delivered_in)}
-    added = {one.field for one in mine if one.kind is Kind.ADDED}
+    comparable = (choice.has_ids or choice.has_finals) and not reading.foreign
+    of_choice = [finding for finding in findings if finding.choice == choice.index]
+    wrong = {
+        field
+        for finding in of_choice
+        if finding.kind in OF_DELIVERY
+        for field in (finding.field, finding.delivered_in)
+    }
+    added = {finding.field for finding in of_choice if finding.kind is Kind.ADDED}
     # A call that is lost whole is one finding, about its arguments.
-    told |= {tool_name(call) for field in told if field and (call := tool_index(field)) is not None}
-    by_final = [one.severity for one in mine if one.by_final] if choice.has_finals else []
-    found = []
+    wrong |= {tool_name(call) for field in wrong if field and (call := tool_index(field)) is not None}
+    by_final = [finding.severity for finding in of_choice if finding.by_final] if choice.has_finals else []
+    rows = []
     for field in {**generated, **delivered}:
         made, got = generated.get(field, ""), delivered.get(field, "")
         if not made and not got:
             continue
-        if not known or not reading.spec.delivers:
+        if not comparable or not reading.spec.delivers:
             state = FieldState.UNKNOWN
         elif made == got:
             state = FieldState.EQUAL
-        elif field in told or Severity.ERROR in by_final:
+        elif field in wrong or Severity.ERROR in by_final:
             state = FieldState.DIFFERENT
         elif by_final:
             state = FieldState.ITEMS_DIFFER
@@ -117,15 +122,15 @@ def field_texts(
             state = FieldState.REWRITTEN
         else:
             state = FieldState.LEFT_OUT if _shorter(made, got) else FieldState.NO_FIELD
-        found.append(
+        rows.append(
             FieldTexts(
                 field=field,
-                generated=made if known else None,
+                generated=made if comparable else None,
                 delivered=got if reading.spec.delivers else None,
                 state=state,
             )
         )
-    return found
+    return rows
 
 
 def _shorter(made: str, got: str) -> bool:

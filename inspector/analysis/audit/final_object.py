@@ -14,7 +14,7 @@ from inspector.analysis.audit.words import is_json
 from inspector.analysis.reading import ChoiceReading, Reading
 from inspector.capture.deltas import CONTENT, REASONING, Delta, tool_arguments, tool_index, tool_name
 
-_MARKER = "<|"
+_SPECIAL = "<|"
 
 
 def final_findings(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]:
@@ -33,15 +33,15 @@ def final_findings(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]
             ):  # else nothing is there to hold this field against
                 extra.append(_no_item(choice, field, sent[field]))
             continue
-        found = list(_field_findings(choice, field, final, sent.get(field, [])))
+        findings = list(_field_findings(choice, field, final, sent.get(field, [])))
         done = reading.stream.choice(choice.index).item_finals.get(_as_streamed(field, numbers))
-        if not found and done is not None and done != final:
+        if not findings and done is not None and done != final:
             extra.append(_done_finding(reading, choice, field, done))
-        for finding in found:
+        for finding in findings:
             (extra if finding.kind is Kind.DUPLICATED else lost).append(finding)
     wrong = list(_wrong_calls(reading, choice, sent))
-    told = {finding.delivered_in for finding in wrong}
-    yield from _pair([finding for finding in lost if finding.field not in told], extra)
+    explained = {finding.delivered_in for finding in wrong}
+    yield from _pair([finding for finding in lost if finding.field not in explained], extra)
     yield from wrong
     for field, final in choice.finals.items():
         if not field.startswith("tool_calls[") or not field.endswith(".arguments"):
@@ -61,7 +61,7 @@ def _as_streamed(field: str, numbers: Sequence[int | None]) -> str:
 
 
 def _names(choice: ChoiceReading, sent: Mapping[str, Sequence[Delta]]) -> Iterator[Finding]:
-    """Names of function calls that the deltas tell otherwise than the final object."""
+    """Names of function calls that differ between the deltas and the final object."""
     for field, final in choice.finals.items():
         index = tool_index(field)
         if index is None or field != tool_name(index):
@@ -69,10 +69,10 @@ def _names(choice: ChoiceReading, sent: Mapping[str, Sequence[Delta]]) -> Iterat
         got = "".join(delta.text for delta in sent.get(field, []))
         if got != final:
             arguments = tool_arguments(index)
-            untold = not got and not choice.finals.get(arguments) and arguments not in sent
+            only_final = not got and not choice.finals.get(arguments) and arguments not in sent
             facts = (
                 CallWithoutEvents(call=index, name=final)
-                if untold
+                if only_final
                 else MisnamedCall(
                     code=Code.CALL_RENAMED if got else Code.CALL_NAME_LOST, call=index, name=final
                 )
@@ -85,9 +85,9 @@ def _wrong_calls(
 ) -> Iterator[Finding]:
     """Items of the final object that are calls of something else than the model called.
 
-    A name that holds a marker: the parser took framing for a name, as vLLM 0.13 to 0.23 does with an answer
-    after `<|channel|>final <|constrain|>json<|message|>`. A function of the client as an `mcp_call` of the
-    server `functions`: vLLM to 0.18 makes it of a call on the analysis channel.
+    A name that contains a special token: the parser took framing for a name, as vLLM 0.13 to 0.23 does with
+    an answer after `<|channel|>final <|constrain|>json<|message|>`. A function of the client as an `mcp_call`
+    of the server `functions`: vLLM to 0.18 makes it of a call on the analysis channel.
     """
     event = reading.stream.final_event
     output = (reading.stream.final_object or {}).get("output")
@@ -101,23 +101,23 @@ def _wrong_calls(
         counts[kind] += 1
         field = tool_name(number) if kind == "function_call" else f"mcp_call[{number}].arguments"
         mcp = kind == "mcp_call" and item.get("server_label") == "functions" and text not in streamed
-        if _MARKER not in name and not mcp:
+        if _SPECIAL not in name and not mcp:
             continue
-        shown = name if kind == "function_call" else text
+        text_of_call = name if kind == "function_call" else text
         yield Finding(
             kind=Kind.MISROUTED,
             severity=Severity.ERROR,
             facts=MistakenCall(
-                code=Code.FINAL_CALL_OF_SPECIAL_TOKEN if _MARKER in name else Code.FINAL_FUNCTION_AS_MCP,
+                code=Code.FINAL_CALL_OF_SPECIAL_TOKEN if _SPECIAL in name else Code.FINAL_FUNCTION_AS_MCP,
                 name=name,
                 detail=text,
             ),
             by_final=True,
-            field=None if _MARKER in name else tool_arguments(counts["function_call"]),
+            field=None if _SPECIAL in name else tool_arguments(counts["function_call"]),
             event_start=event,
             event_end=None if event is None else event + 1,
-            generated=shown,
-            delivered=shown,
+            generated=text_of_call,
+            delivered=text_of_call,
             delivered_in=field,
             choice=choice.index,
         )
@@ -214,15 +214,15 @@ def _whole(text: str | None) -> str:
 
 def _pair(lost: list[Finding], extra: list[Finding]) -> Iterator[Finding]:
     """Text lost in one field and surplus in another is misrouted: one finding, not two."""
-    left = list(lost)
+    unpaired = list(lost)
     for finding in extra:
-        alike = [loss for loss in left if _whole(loss.generated) == _whole(finding.delivered)]
+        alike = [loss for loss in unpaired if _whole(loss.generated) == _whole(finding.delivered)]
         alike.sort(key=lambda loss: loss.field == finding.field)
         pair = alike[0] if alike else None
         if pair is None:
             yield finding
             continue
-        left.remove(pair)
+        unpaired.remove(pair)
         if finding.kind is Kind.PROTOCOL:
             # A server-side tool's item: no field is promised for its text, so none is wrong.
             yield finding
@@ -248,4 +248,4 @@ def _pair(lost: list[Finding], extra: list[Finding]) -> Iterator[Finding]:
             delivered_in=finding.field,
             choice=pair.choice,
         )
-    yield from left
+    yield from unpaired

@@ -12,7 +12,7 @@ from inspector.analysis.audit.calls import broken_arguments, nameless_calls
 from inspector.analysis.audit.final_object import final_findings
 from inspector.analysis.audit.finding import Finding
 from inspector.analysis.audit.kinds import Severity
-from inspector.analysis.audit.losses import lost_findings, refusal_findings
+from inspector.analysis.audit.losses import lost_findings, parser_rejections
 from inspector.analysis.audit.offered_calls import unoffered_calls
 from inspector.analysis.audit.reconstructed import reconstructed_findings
 from inspector.analysis.audit.rejection_findings import rejection_findings
@@ -73,7 +73,7 @@ def _by_tokens(
     reading: Reading, choice: ChoiceReading, alignment: Alignment | None, *, ids_missing: bool
 ) -> Iterator[Finding]:
     if not ids_missing:
-        yield from refusal_findings(choice)
+        yield from parser_rejections(choice)
         yield from special_tokens(choice)
         if not reading.spec.delivers:
             yield from unknown_headers(choice)

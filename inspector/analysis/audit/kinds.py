@@ -85,7 +85,7 @@ class Code(StrEnum):
     CALL_RENAMED = "call_renamed"
     CALL_NAME_LOST = "call_name_lost"
     CALL_WITHOUT_EVENTS = "call_without_events"
-    """A call without arguments that no event told, only the final object."""
+    """A call without arguments that only the final object has."""
     CALL_NOT_OFFERED = "call_not_offered"
     """A call of a tool that the request does not offer."""
     CALL_INDEX_UNNAMED = "call_index_unnamed"
@@ -140,7 +140,7 @@ class Code(StrEnum):
     OUT_OF_PROTOCOL = "out_of_protocol"
 
 
-class Side(StrEnum):
+class FindingSide(StrEnum):
     """Who did what a finding shows."""
 
     MODEL = "model"
@@ -150,7 +150,7 @@ class Side(StrEnum):
     ABORT = "abort"
     """The server or the connection, which ended the stream."""
     STREAM = "stream"
-    """The stream's own order, counts and end; nobody's text."""
+    """The stream's own order, counts and end; not about any text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +161,7 @@ class KindInfo:
     """As every title, table and legend says it; where a person types a kind, it is the key: `kind_and_key`."""
     severity: Severity
     """The usual one; a finding may be less severe where its producer says why."""
-    side: Side
+    side: FindingSide
     marks: bool
     """True when its cells themselves are wrong; others point at a place or a whole message."""
     when: str
@@ -174,7 +174,7 @@ KINDS: Final[dict[Kind, KindInfo]] = {
     Kind.UNEXPECTED_TOKEN: KindInfo(
         label="unexpected token",
         severity=Severity.ERROR,
-        side=Side.MODEL,
+        side=FindingSide.MODEL,
         marks=True,
         when="the reference parser rejects a token, or the server's error names one that it rejected and never "
         "sent; the span is that token",
@@ -182,21 +182,21 @@ KINDS: Final[dict[Kind, KindInfo]] = {
     Kind.BAD_HEADER: KindInfo(
         label="bad header",
         severity=Severity.ERROR,
-        side=Side.MODEL,
+        side=FindingSide.MODEL,
         marks=True,
         when="the reference parser, or the server's, rejects a header; the span starts at its first token",
     ),
     Kind.DROPPED: KindInfo(
         label="dropped",
         severity=Severity.ERROR,
-        side=Side.TEXT,
+        side=FindingSide.TEXT,
         marks=True,
         when="generated text was not delivered in any field",
     ),
     Kind.MISROUTED: KindInfo(
         label="misrouted",
         severity=Severity.ERROR,
-        side=Side.TEXT,
+        side=FindingSide.TEXT,
         marks=True,
         when="generated for one field, delivered in another; reasoning in `content` is a leak; a tool name that "
         "contains a special token",
@@ -204,63 +204,63 @@ KINDS: Final[dict[Kind, KindInfo]] = {
     Kind.DUPLICATED: KindInfo(
         label="duplicated",
         severity=Severity.ERROR,
-        side=Side.TEXT,
+        side=FindingSide.TEXT,
         marks=True,
         when="delivered more often than generated",
     ),
     Kind.ADDED: KindInfo(
         label="added",
         severity=Severity.WARNING,
-        side=Side.STREAM,
+        side=FindingSide.STREAM,
         marks=False,
         when="text that the server adds on purpose: a line feed between two messages of one field",
     ),
     Kind.REORDERED: KindInfo(
         label="reordered",
         severity=Severity.ERROR,
-        side=Side.TEXT,
+        side=FindingSide.TEXT,
         marks=True,
         when="delivered in another order",
     ),
     Kind.GARBLED: KindInfo(
         label="garbled",
         severity=Severity.ERROR,
-        side=Side.TEXT,
+        side=FindingSide.TEXT,
         marks=True,
         when="the delivered text differs, e.g. `U+FFFD` from a split character",
     ),
     Kind.UNSERVED: KindInfo(
         label="no API field",
         severity=Severity.WARNING,
-        side=Side.STREAM,
+        side=FindingSide.STREAM,
         marks=True,
         when="generated where no field is defined, or rejected by the parser without an error to the client",
     ),
     Kind.INVALID_TOOL_ARGUMENTS: KindInfo(
         label="invalid tool arguments",
         severity=Severity.ERROR,
-        side=Side.STREAM,
+        side=FindingSide.STREAM,
         marks=False,
         when="the delivered arguments are not valid JSON although the generated ones are; a warning when neither is",
     ),
     Kind.TRUNCATED: KindInfo(
         label="truncated",
         severity=Severity.WARNING,
-        side=Side.STREAM,
+        side=FindingSide.STREAM,
         marks=False,
         when="the stream ends inside a header or body; Responses that used all of `max_output_tokens`",
     ),
     Kind.SERVER_ERROR: KindInfo(
         label="server error",
         severity=Severity.ERROR,
-        side=Side.ABORT,
+        side=FindingSide.ABORT,
         marks=False,
         when="an error payload in the stream, or an HTTP error status",
     ),
     Kind.DISCONNECTED: KindInfo(
         label="disconnected",
         severity=Severity.ERROR,
-        side=Side.ABORT,
+        side=FindingSide.ABORT,
         marks=False,
         when="the connection ended without a terminal event",
         clause="the connection was closed before the response ended",
@@ -268,7 +268,7 @@ KINDS: Final[dict[Kind, KindInfo]] = {
     Kind.PROTOCOL: KindInfo(
         label="protocol violation",
         severity=Severity.WARNING,
-        side=Side.STREAM,
+        side=FindingSide.STREAM,
         marks=False,
         when="events out of order: no `[DONE]`, a gap in `sequence_number`, a delta outside its item",
         clause="the stream violates the streaming protocol",
@@ -276,7 +276,7 @@ KINDS: Final[dict[Kind, KindInfo]] = {
     Kind.COUNT_MISMATCH: KindInfo(
         label="count mismatch",
         severity=Severity.WARNING,
-        side=Side.STREAM,
+        side=FindingSide.STREAM,
         marks=False,
         when="the server's token count differs from the number of token IDs, or from the count that its texts "
         "account for",
@@ -284,21 +284,21 @@ KINDS: Final[dict[Kind, KindInfo]] = {
     Kind.NO_ANSWER: KindInfo(
         label="no answer",
         severity=Severity.WARNING,
-        side=Side.STREAM,
+        side=FindingSide.STREAM,
         marks=False,
         when="the turn ended by itself, not by a limit, without an answer or a tool call",
     ),
     Kind.SPECIAL_TOKEN_IN_BODY: KindInfo(
         label="misplaced special token",
         severity=Severity.WARNING,
-        side=Side.STREAM,
+        side=FindingSide.STREAM,
         marks=True,
         when="a special token such as `<|start|>` or `<|endoftext|>` inside a body, where it is text",
     ),
     Kind.UNKNOWN_HEADER: KindInfo(
         label="unknown channel or role",
         severity=Severity.WARNING,
-        side=Side.STREAM,
+        side=FindingSide.STREAM,
         marks=False,
         when="in a list of token IDs: a header with a channel or role that Harmony does not define",
         clause="a header has a channel or role that Harmony does not define",
@@ -306,15 +306,19 @@ KINDS: Final[dict[Kind, KindInfo]] = {
     Kind.UNOFFERED_CALL: KindInfo(
         label="tool not offered",
         severity=Severity.WARNING,
-        side=Side.STREAM,
+        side=FindingSide.STREAM,
         marks=False,
         when="the response has a call of a tool that the request does not offer",
     ),
 }
 
-OF_DELIVERY: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.TEXT) | {
-    Kind.UNSERVED
-}
+
+def kinds_of(*sides: FindingSide) -> frozenset[Kind]:
+    """The kinds that show what one of these did."""
+    return frozenset(kind for kind, info in KINDS.items() if info.side in sides)
+
+
+OF_DELIVERY: Final = kinds_of(FindingSide.TEXT) | {Kind.UNSERVED}
 """Kinds that say of a field that its text is wrong."""
 
 

@@ -1,4 +1,4 @@
-"""Findings from token ids: what was generated and did not arrive as promised, and what the judge refused."""
+"""Findings from token IDs: text that was not delivered as promised, and what the reference parser rejects."""
 
 from bisect import bisect_left
 from collections.abc import Iterator
@@ -25,13 +25,13 @@ from inspector.protocol.harmony.states import State
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.transcript import Refusal
 
-_MARKER = "<|"
+_SPECIAL = "<|"
 
 
 def lost_findings(
     reading: Reading, choice: ChoiceReading, alignment: Alignment, *, ids_missing: bool = False
 ) -> Iterator[Finding]:
-    """Findings for every fate that is not as promised, and for text that nobody generated there.
+    """A finding for each run of tokens not delivered to its field, and for delivered text without a source.
 
     With `ids_missing` only loss is a finding: where ids were not sent, headers may be missing, and text
     without tokens is theirs.
@@ -62,7 +62,7 @@ def lost_findings(
         single = reading.header.request.get("parallel_tool_calls") is False
         yield from call_findings(choice, alignment, undelivered, single=single)
     if parsed and not ids_missing:
-        yield from _swallowed(choice, alignment, told=bool(reading.stream.errors))
+        yield from _swallowed(choice, alignment, error_reported=bool(reading.stream.errors))
     for extra in alignment.extras if not ids_missing else ():
         yield _extra_finding(choice, extra)
 
@@ -109,16 +109,16 @@ def _fate_finding(choice: ChoiceReading, fate: Fate, state: _Wrong) -> Finding:
 
 
 def _astray(choice: ChoiceReading, fate: Fate) -> bool:
-    """True for a call's text that a person reads as the answer, or whose header took a marker for a name.
+    """True for a call's text in the answer, and for a call whose name contains a special token.
 
-    Calls on the analysis channel to tools of the server may stand in the reasoning; vLLM puts them there.
+    Calls on the analysis channel to tools of the server may be in the reasoning; vLLM puts them there.
     """
     if fate.field is not None or fate.message is None or fate.delivered_in is None:
         return False
     header = choice.transcript.messages[fate.message].header
     if header.recipient is None and header.role == "assistant":
         return False
-    return fate.delivered_in == CONTENT or _MARKER in (header.recipient or "")
+    return fate.delivered_in == CONTENT or _SPECIAL in (header.recipient or "")
 
 
 def _astray_finding(choice: ChoiceReading, fate: Fate) -> Finding:
@@ -171,13 +171,13 @@ def _delivered(kind: Kind, fate: Fate) -> str | None:
 def _text_without_field(
     choice: ChoiceReading, fate: Fate, code: Literal[Code.NO_FIELD, Code.NO_FIELD_DELIVERED]
 ) -> TextWithoutField:
-    assert fate.message is not None  # noqa: S101 -- the callers keep refused runs apart
+    assert fate.message is not None  # noqa: S101 -- the callers handle rejected runs
     header = choice.transcript.messages[fate.message].header
     return TextWithoutField(code=code, role=header.role, channel=header.channel, recipient=header.recipient)
 
 
-def refusal_findings(choice: ChoiceReading) -> Iterator[Finding]:
-    """What the judge refused: one finding a run."""
+def parser_rejections(choice: ChoiceReading) -> Iterator[Finding]:
+    """What the reference parser rejects: one finding per run."""
     for refusal in choice.transcript.refusals:
         if refusal.at < 0:
             yield _prompt_finding(choice, refusal)
@@ -187,7 +187,7 @@ def refusal_findings(choice: ChoiceReading) -> Iterator[Finding]:
         yield Finding(
             kind=Kind.BAD_HEADER if refusal.in_header else Kind.UNEXPECTED_TOKEN,
             severity=Severity.ERROR,
-            facts=_refusal_facts(choice, refusal),
+            facts=_rejection_facts(choice, refusal),
             token_start=span[0],
             token_end=span[1],
             event_start=event_start,
@@ -208,7 +208,7 @@ def _prompt_finding(choice: ChoiceReading, refusal: Refusal) -> Finding:
     )
 
 
-def _refusal_facts(choice: ChoiceReading, refusal: Refusal) -> ParserRejection:
+def _rejection_facts(choice: ChoiceReading, refusal: Refusal) -> ParserRejection:
     ids = choice.tokens.ids
     error = parser_error(refusal.words)
     return ParserRejection(
@@ -223,9 +223,9 @@ def _refusal_facts(choice: ChoiceReading, refusal: Refusal) -> ParserRejection:
     )
 
 
-def _swallowed(choice: ChoiceReading, alignment: Alignment, *, told: bool) -> Iterator[Finding]:
-    """Refused text that no field delivered, when the server told the client of no error."""
-    if told:
+def _swallowed(choice: ChoiceReading, alignment: Alignment, *, error_reported: bool) -> Iterator[Finding]:
+    """Rejected text that no field delivered, when the server reported no error."""
+    if error_reported:
         return
     ids = choice.tokens.ids
     loose = [fate for fate in alignment.fates if fate.message is None and fate.state is FateState.UNSERVED]

@@ -14,15 +14,15 @@ _HEADER_AT_MOST = 12
 def ids_missing(reading: Reading) -> bool:
     """True when the server sent fewer ids than tokens (vLLM issue 27482).
 
-    Then the parse of those that came is a guess: only text that they have and nobody delivered is certain.
+    Then the parse of those that came is a guess: only the loss of text that they contain is certain.
     vLLM to 0.12 sends no chat chunk, and so no ids, for tokens without text of their own; a stream of it that
     has no count, because it ended in an error, is taken so too when its ids do not begin a header.
     """
     if any(choice.has_finals for choice in reading.choices):
         return False  # no id was expected: the tokens of its messages are compared with the count
-    seen = sum(len(choice.tokens) for choice in reading.choices)
+    received = sum(len(choice.tokens) for choice in reading.choices)
     if reading.stream.counted is not None:
-        return reading.stream.counted > seen
+        return reading.stream.counted > received
     if not reading.spec.deltas_only:
         return False
     if not any(event.kind is EventKind.SSE for event in reading.events):

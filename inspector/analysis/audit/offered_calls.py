@@ -1,4 +1,4 @@
-"""Findings about calls of tools that the request does not offer: nobody is there to run them.
+"""Findings about calls of tools that the request does not offer, so that no client can run them.
 
 A model may write such a call, and a server that misreads a header makes one of it. Without token IDs the two
 look alike, and a token more or less in the header can make the server's count agree all the same.
@@ -32,7 +32,7 @@ _OF_ITEMS: Final[Mapping[str, str]] = {"web_search_call": "browser", "code_inter
 
 
 _MISREAD: Final = frozenset({Code.CALL_RENAMED, Code.FINAL_CALL_OF_SPECIAL_TOKEN, Code.FINAL_FUNCTION_AS_MCP})
-"""What tells of a call that the model did not write so: its name is the server's."""
+"""Findings that already report a call whose name the server made up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +50,19 @@ class _Call:
     """A call that the response has."""
 
     name: str
-    """As it is said: `someone`, `container.exec`."""
+    """As a sentence names it: `someone`, `container.exec`."""
     known_as: tuple[str, ...]
     """Any of these in the offer is enough."""
     field: str
     detail: str
 
 
-def unoffered_calls(reading: Reading, choice: ChoiceReading, found: Iterable[Finding]) -> Iterator[Finding]:
+def unoffered_calls(
+    reading: Reading, choice: ChoiceReading, findings: Iterable[Finding]
+) -> Iterator[Finding]:
     """Calls of tools that the request does not offer, where the request is known and the response has ended.
 
-    `found` are the other findings: a call that one of them tells of, under another name, is no second one.
+    `findings` are the others: a call that one of them reports under another name is not reported again.
     """
     if not reading.spec.parsed or not reading.ended:
         return
@@ -72,17 +74,22 @@ def unoffered_calls(reading: Reading, choice: ChoiceReading, found: Iterable[Fin
     offer = _offer(request)
     if not offer.certain:
         return
-    told = {field for one in found if one.code in _MISREAD for field in (one.field, one.delivered_in)}
+    explained = {
+        field
+        for finding in findings
+        if finding.code in _MISREAD
+        for field in (finding.field, finding.delivered_in)
+    }
     offered = frozenset(offer.names)
     written: dict[str, Iterator[int]] = {}
     if choice.has_ids:
         places: dict[str, list[int]] = {}
-        for one in choice.expected.calls:
-            places.setdefault(one.name, []).append(one.message)
+        for expected in choice.expected.calls:
+            places.setdefault(expected.name, []).append(expected.message)
         written = {name: iter(messages) for name, messages in places.items()}
     for call in _calls(reading, choice):
         message = next(written.get(call.name, iter(())), None)
-        if call.field not in told and offered.isdisjoint(call.known_as):
+        if call.field not in explained and offered.isdisjoint(call.known_as):
             yield _finding(reading, choice, call, offer, message)
 
 
@@ -90,13 +97,15 @@ def _offer(request: Mapping[str, Any]) -> _Offer:
     names: list[str] = []
     certain = True
     legacy = request.get("functions")
-    for one in legacy if isinstance(legacy, list) else ():
-        names += [one["name"]] if isinstance(one, dict) and isinstance(one.get("name"), str) else []
+    for function in legacy if isinstance(legacy, list) else ():
+        names += (
+            [function["name"]] if isinstance(function, dict) and isinstance(function.get("name"), str) else []
+        )
     tools = request.get("tools")
     for tool in tools if isinstance(tools, list) else ():
-        found = _names_of(tool) if isinstance(tool, dict) else []
-        certain = certain and bool(found)
-        names += found
+        tool_names = _names_of(tool) if isinstance(tool, dict) else []
+        certain = certain and bool(tool_names)
+        names += tool_names
     return _Offer(tuple(dict.fromkeys(names)), certain)
 
 

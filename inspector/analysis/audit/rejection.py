@@ -206,17 +206,17 @@ def culprit(ids: Sequence[int], start: int, end: int, error: ParserError) -> tup
 def _quoted(pieces: Sequence[str], start: int, error: ParserError) -> tuple[int, int] | None:
     """The tokens that together hold the quoted words; whitespace between words may differ."""
     # Spaces are left out on both sides: the parser splits a header at them and joins it again.
-    wanted = "".join(error.quoted.split())
+    quoted = "".join(error.quoted.split())
     bare = ["".join(piece.split()) for piece in pieces]
-    skipped = 1 if bare and bare[0] == Marker.START.text and wanted.startswith(Marker.START.text) else 0
-    at = "".join(bare[skipped:]).find(wanted)
+    skipped = 1 if bare and bare[0] == Marker.START.text and quoted.startswith(Marker.START.text) else 0
+    at = "".join(bare[skipped:]).find(quoted)
     if at < 0:
         return None
     first = last = None
-    seen = 0
+    length = 0
     for place, piece in enumerate(bare[skipped:], start + skipped):
-        before, seen = seen, seen + len(piece)
-        if piece and before < at + len(wanted) and seen > at:
+        before, length = length, length + len(piece)
+        if piece and before < at + len(quoted) and length > at:
             first = place if first is None else first
             last = place + 1
     return None if first is None or last is None else (first, last)

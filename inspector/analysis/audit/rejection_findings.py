@@ -17,7 +17,7 @@ def rejection_findings(reading: Reading, stopped: Rejection | None) -> Iterator[
     """At most one: parsing ends with the first rejection."""
     if stopped is None:
         return
-    choice = next(one for one in reading.choices if one.index == stopped.choice)
+    choice = next(choice for choice in reading.choices if choice.index == stopped.choice)
     in_header = stopped.error.reason.in_header
     facts = ServerRejection(
         code=Code.SERVER_REJECTED_HEADER if in_header else Code.SERVER_REJECTED_TOKEN,
@@ -58,4 +58,4 @@ def is_rejection(finding: Finding) -> bool:
 
 def rejected(findings: Sequence[Finding]) -> int | None:
     """The place in `findings` of what the server's error says was rejected; None when it says nothing."""
-    return next((place for place, one in enumerate(findings) if is_rejection(one)), None)
+    return next((place for place, finding in enumerate(findings) if is_rejection(finding)), None)

@@ -1,4 +1,4 @@
-"""Findings about the stream itself: errors told, connections cut, streams cut short, counts, order."""
+"""Findings about the stream itself: reported errors, closed connections, truncation, token counts, order."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal
@@ -34,27 +34,27 @@ _SLACK_JOINED: Final = 20
 """The same on chat with an answer: its deltas merge the messages of a field, whose framing takes 6 tokens
 each (`<|end|><|start|>assistant<|channel|>analysis<|message|>`), and up to three are usual before a call."""
 _NOISE_PART: Final = 500
-"""A token in so many may be sampled otherwise than its text is encoded; such a difference is no finding."""
+"""One token in so many may differ between sampling and encoding its text again; that is not reported."""
 _ERROR_STATUS: Final = 400
 _BODY_SHOWN: Final = 400
 
 
 def server_errors(reading: Reading) -> list[ServerError]:
-    """Errors that the server told: in the stream, as the final object, or as the HTTP status."""
-    found = list(reading.stream.errors)
+    """Errors that the server reported: in the stream, in the final object, or as the HTTP status."""
+    errors = list(reading.stream.errors)
     status = reading.header.status
-    if not found:
+    if not errors:
         for number in reading.stream.bodies:
             if error := error_in(loads(reading.events[number].data), number, status):
-                found.append(error)
-    if not found and reading.stream.final_status == "failed":
+                errors.append(error)
+    if not errors and reading.stream.final_status == "failed":
         event = reading.stream.final_event or 0
-        found.append(ServerError(event=event, message="the response has the status failed, and no reason"))
-    if not found and status is not None and status >= 400:
+        errors.append(ServerError(event=event, message="the response has the status failed, and no reason"))
+    if not errors and status is not None and status >= 400:
         body = reading.events[reading.stream.bodies[0]].data if reading.stream.bodies else ""
-        said = " ".join(body[:_BODY_SHOWN].split()) or "no body"
-        found.append(ServerError(event=0, message=f"HTTP {status}: {said}", code=status))
-    return found
+        beginning = " ".join(body[:_BODY_SHOWN].split()) or "no body"
+        errors.append(ServerError(event=0, message=f"HTTP {status}: {beginning}", code=status))
+    return errors
 
 
 def end_findings(reading: Reading, errors: Sequence[ServerError], *, ids_missing: bool) -> Iterator[Finding]:
@@ -69,7 +69,7 @@ def end_findings(reading: Reading, errors: Sequence[ServerError], *, ids_missing
             delivered=error.message,
         )
     if reading.ended and not reading.stopped:
-        disconnected = _disconnected(reading, told=bool(errors))
+        disconnected = _disconnected(reading, error_reported=bool(errors))
         if disconnected is not None:
             yield disconnected
         elif not errors:
@@ -94,20 +94,20 @@ def _repeats(reading: Reading) -> Iterator[Finding]:
         )
 
 
-def _disconnected(reading: Reading, *, told: bool) -> Finding | None:
+def _disconnected(reading: Reading, *, error_reported: bool) -> Finding | None:
     stream, end = reading.stream, reading.end
     if not reading.spec.delivers or stream.terminal_event is not None:
         return None
     cut = end is not None and end.cut
     finished = all(choice.finish_reason is not None for choice in reading.choices)
-    if not cut and (told or finished or stream.bodies):
+    if not cut and (error_reported or finished or stream.bodies):
         return None
     last = len(reading.events)
     return Finding(
         kind=Kind.DISCONNECTED,
         severity=Severity.ERROR,
         facts=Disconnection(
-            code=Code.CUT_AFTER_ERROR if told else Code.CUT,
+            code=Code.CUT_AFTER_ERROR if error_reported else Code.CUT,
             words=end.detail or None if end is not None else None,
             detail=reading.spec.end,
         ),
@@ -173,18 +173,18 @@ def _truncated(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]:
 
 def _below_limit(reading: Reading) -> tuple[int, int] | None:
     """Tokens and limit, where the server blames a limit that was not reached for an empty output."""
-    told = reading.stream.final_object or {}
-    limit, counted = told.get("max_output_tokens"), reading.stream.counted
+    final = reading.stream.final_object or {}
+    limit, counted = final.get("max_output_tokens"), reading.stream.counted
     blamed = reading.stream.incomplete_reason == "max_output_tokens"
-    if not blamed or told.get("output") or type(limit) is not int or counted is None:
+    if not blamed or final.get("output") or type(limit) is not int or counted is None:
         return None
     return (counted, limit) if counted < limit else None
 
 
 def _limit_reached(reading: Reading) -> int | None:
     """The limit of a Responses request, when the server used all of it and calls the answer completed."""
-    told = reading.stream.final_object or {}
-    limit = reading.header.request.get("max_output_tokens", told.get("max_output_tokens"))
+    final = reading.stream.final_object or {}
+    limit = reading.header.request.get("max_output_tokens", final.get("max_output_tokens"))
     if reading.stream.final_status != "completed" or type(limit) is not int or limit < 1:
         return None
     return limit if reading.stream.counted == limit else None
@@ -209,29 +209,29 @@ def _counts(reading: Reading) -> Iterator[Finding]:
     if counted is None:
         return
     if all(choice.evidence in {Evidence.TOKEN_IDS, Evidence.LOGPROBS} for choice in reading.choices):
-        seen = sum(len(choice.tokens) for choice in reading.choices)
-        if seen != counted:
+        received = sum(len(choice.tokens) for choice in reading.choices)
+        if received != counted:
             yield Finding(
                 kind=Kind.COUNT_MISMATCH,
                 severity=Severity.WARNING,
                 facts=TokenCounts(
-                    code=_count_code(reading, above=counted > seen),
+                    code=_count_code(reading, above=counted > received),
                     counted=counted,
-                    seen=seen,
+                    seen=received,
                     logprobs=_by_logprobs(reading) or None,
                 ),
                 generated=str(counted),
-                delivered=str(seen),
+                delivered=str(received),
             )
         return
     if any(choice.has_ids for choice in reading.choices) or len(reading.choices) != 1:
         return
     if reading.header.request.get("include_reasoning") is False:
         return
-    told = reading.choice.reconstruction
+    reconstruction = reading.choice.reconstruction
     if reading.spec.final_object:
-        if told is not None and told.ending is TurnEnd.STOPPED:
-            yield from _beyond_final(told)
+        if reconstruction is not None and reconstruction.ending is TurnEnd.STOPPED:
+            yield from _beyond_final(reconstruction)
         return
     if reading.choice.finish_reason == "length":
         return  # what the limit cut off was generated, and is in no field
@@ -253,26 +253,26 @@ def _counts(reading: Reading) -> Iterator[Finding]:
         )
 
 
-def _beyond_final(told: Reconstruction) -> Iterator[Finding]:
+def _beyond_final(reconstruction: Reconstruction) -> Iterator[Finding]:
     """Tokens that the server counted and the messages of its final object do not take."""
-    if told.counted is None or told.missing * _NOISE_PART <= len(told.ids):
+    if reconstruction.counted is None or reconstruction.missing * _NOISE_PART <= len(reconstruction.ids):
         return
-    if any(fit.untold for fit in told.fits):
+    if any(fit.untold for fit in reconstruction.fits):
         return  # no more than a header that the output items leave out
-    slack = max(_SLACK_TOKENS, told.counted // _SLACK_PART)
-    if told.certainty is not Certainty.DIFFERS and told.missing < slack:
+    slack = max(_SLACK_TOKENS, reconstruction.counted // _SLACK_PART)
+    if reconstruction.certainty is not Certainty.DIFFERS and reconstruction.missing < slack:
         return
     yield Finding(
         kind=Kind.COUNT_MISMATCH,
         severity=Severity.WARNING,
         reconstructed=True,
         facts=UnexplainedCount(
-            counted=told.counted,
-            seen=len(told.ids),
-            fits=tuple(dict.fromkeys(fit.what for fit in told.fits)) or None,
+            counted=reconstruction.counted,
+            seen=len(reconstruction.ids),
+            fits=tuple(dict.fromkeys(fit.what for fit in reconstruction.fits)) or None,
         ),
-        generated=str(told.counted),
-        delivered=str(len(told.ids)),
+        generated=str(reconstruction.counted),
+        delivered=str(len(reconstruction.ids)),
     )
 
 
@@ -289,10 +289,10 @@ def _count_code(
 
 
 def _notices(reading: Reading) -> Iterator[Finding]:
-    # An error page that is no JSON is the server's error told, and no second fault.
-    refused = reading.header.status is not None and reading.header.status >= _ERROR_STATUS
+    # An error page that is not JSON is reported as the server's error already.
+    rejected = reading.header.status is not None and reading.header.status >= _ERROR_STATUS
     for notice in reading.stream.notices.values():
-        if not (refused and notice.key == "not_json"):
+        if not (rejected and notice.key == "not_json"):
             yield _notice_finding(notice)
 
 

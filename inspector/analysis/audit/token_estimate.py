@@ -14,7 +14,7 @@ _OPENING: Final = 2
 
 
 def explained_tokens(reading: Reading) -> int | None:
-    """Tokens of the messages that the deltas tell; None for other endpoints, and for texts without words.
+    """Tokens of the messages that the deltas account for; None for other endpoints, and texts without words.
 
     For Responses see `harmony.reconstruction`.
     """

@@ -1,4 +1,4 @@
-"""The verdict: one sentence that a tired person understands, and one line of why, from findings by rules."""
+"""The verdict: a one-sentence summary of the findings, with the evidence that it rests on, made by rules."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,7 @@ from inspector.analysis.audit.clauses import (
 from inspector.analysis.audit.facts import Missing, OpenMessage
 from inspector.analysis.audit.fields import FieldState, field_texts
 from inspector.analysis.audit.finding import Finding
-from inspector.analysis.audit.kinds import KINDS, Code, Kind, Severity, Side
+from inspector.analysis.audit.kinds import KINDS, Code, FindingSide, Kind, Severity
 from inspector.analysis.audit.missing_ids import evidence_hint
 from inspector.analysis.audit.rejection import Rejection
 from inspector.analysis.audit.transmission import Transmission, transmission_of
@@ -54,7 +54,7 @@ class Verdict:
     sentence: str
     """Who did what."""
     why: str
-    """What it was checked against, and whose fault it looks like."""
+    """What it was checked against, and whose fault the loss probably is."""
     known: str = ""
     """The likeliest known issue and its first step; empty when none is known."""
     clauses: tuple[Clause, ...] = field(default=(), compare=False, repr=False)
@@ -125,7 +125,7 @@ def _verdict(reading: Reading, findings: Sequence[Finding], transmission: Transm
         return Verdict(
             level=Level.UNKNOWN,
             sentence=_unproven(reading, arrived=arrived),
-            why=_open(reading, reading.choice.reconstruction)
+            why=_why_unproven(reading, reading.choice.reconstruction)
             if arrived
             else "The final object has not arrived.",
         )
@@ -164,17 +164,17 @@ def _clauses(
 
 def _nothing_delivered(reading: Reading, findings: Sequence[Finding]) -> bool:
     """Whether all that was to be the answer is lost, and no error of the server says so."""
-    kinds = {one.kind for one in findings}
-    lost = any(one.code in _LOST_ANSWERS and one.field != REASONING for one in findings)
+    kinds = {finding.kind for finding in findings}
+    lost = any(finding.code in _LOST_ANSWERS and finding.field != REASONING for finding in findings)
     if not lost or not reading.ended or not kinds.isdisjoint({Kind.SERVER_ERROR, Kind.DISCONNECTED}):
         return False
     return not any(
         got.content.strip()
         or got.tool_calls
         or any(got.other.values())
-        or any(field != REASONING for field in one.finals)
-        for one in reading.choices
-        for got in (one.delivered(),)
+        or any(field != REASONING for field in choice.finals)
+        for choice in reading.choices
+        for got in (choice.delivered(),)
     )
 
 
@@ -187,49 +187,55 @@ def _code_of_body(errors: Sequence[ServerError]) -> int | None:
 def _errors(
     reading: Reading, errors: Sequence[Finding], server_errors: Sequence[ServerError]
 ) -> list[Clause]:
-    found: list[Clause] = []
-    told = [one for one in errors if one.kind is Kind.SERVER_ERROR]
-    if told:
-        message = (told[0].delivered or "").strip()
-        shown = clip(message, _MESSAGE_SHOWN)
+    statements: list[Clause] = []
+    reported = [finding for finding in errors if finding.kind is Kind.SERVER_ERROR]
+    if reported:
+        message = (reported[0].delivered or "").strip()
+        clipped = clip(message, _MESSAGE_SHOWN)
         status = reading.header.status
-        refused = status if status is not None and status >= _HTTP_ERROR else None
-        streamed = told[0].event_start not in reading.stream.bodies
+        error_status = status if status is not None and status >= _HTTP_ERROR else None
+        streamed = reported[0].event_start not in reading.stream.bodies
         code = None if streamed else _code_of_body(server_errors)
-        parsing = any(one.code in _BY_PARSER for one in errors)
-        words = aborted(shown, status=refused, code=code, streamed=streamed, parsing=parsing)
-        found.append(Clause(f"the server {words}", tuple(told)))
+        parsing = any(finding.code in _BY_PARSER for finding in errors)
+        words = aborted(clipped, status=error_status, code=code, streamed=streamed, parsing=parsing)
+        statements.append(Clause(f"the server {words}", tuple(reported)))
     for neutral, clause_words in NEUTRAL.items():
         if group := tuple(error for error in errors if error.code is neutral):
-            found.append(Clause(clause_words(group), group))
-    text = [error for error in errors if KINDS[error.kind].side is Side.TEXT and error.code not in NEUTRAL]
-    text = text or [one for one in errors if one.kind is Kind.INVALID_TOOL_ARGUMENTS]
+            statements.append(Clause(clause_words(group), group))
+    text = [
+        error for error in errors if KINDS[error.kind].side is FindingSide.TEXT and error.code not in NEUTRAL
+    ]
+    text = text or [finding for finding in errors if finding.kind is Kind.INVALID_TOOL_ARGUMENTS]
     if lost := loss_clauses(text):
-        subject = "it also" if told else "the server"
-        text.sort(key=lambda one: LOSSES.index(one.kind) if one.kind in LOSSES else len(LOSSES))
-        found.append(Clause(f"{subject} {joined(lost[:_SHOWN])}", tuple(text)))
-    prompt = [one for one in errors if one.code is Code.PROMPT_REJECTED]
+        subject = "it also" if reported else "the server"
+        text.sort(key=lambda finding: LOSSES.index(finding.kind) if finding.kind in LOSSES else len(LOSSES))
+        statements.append(Clause(f"{subject} {joined(lost[:_SHOWN])}", tuple(text)))
+    prompt = [finding for finding in errors if finding.code is Code.PROMPT_REJECTED]
     if prompt:
-        found.append(Clause("the prompt breaks the format before the completion begins", tuple(prompt)))
-    rejected = [one for one in errors if KINDS[one.kind].side is Side.MODEL and one not in prompt]
+        statements.append(Clause("the prompt breaks the format before the completion begins", tuple(prompt)))
+    rejected = [
+        finding
+        for finding in errors
+        if KINDS[finding.kind].side is FindingSide.MODEL and finding not in prompt
+    ]
     if rejected:
         parses = reading.spec.parsed
-        silent = ", and the server did not report it" if parses and not told else ""
-        found.append(Clause(f"the model {model_clause(rejected)}{silent}", tuple(rejected)))
-    cut = [one for one in errors if one.kind is Kind.DISCONNECTED]
+        silent = ", and the server did not report it" if parses and not reported else ""
+        statements.append(Clause(f"the model {model_clause(rejected)}{silent}", tuple(rejected)))
+    cut = [finding for finding in errors if finding.kind is Kind.DISCONNECTED]
     if cut:
-        found.append(Clause(KINDS[Kind.DISCONNECTED].clause, tuple(cut)))
-    return found or _warnings(reading, errors)
+        statements.append(Clause(KINDS[Kind.DISCONNECTED].clause, tuple(cut)))
+    return statements or _warnings(reading, errors)
 
 
 def _warnings(reading: Reading, findings: Sequence[Finding]) -> list[Clause]:
     order = [*_WARNINGS, *(kind for kind in Kind if kind not in _WARNINGS)]
-    groups = {kind: tuple(one for one in findings if one.kind is kind) for kind in order}
-    found = [Clause(warning_clause(kind, group), group) for kind, group in groups.items() if group]
-    only = len(found) == 1 and found[0].findings[0].kind is Kind.PROTOCOL
+    groups = {kind: tuple(finding for finding in findings if finding.kind is kind) for kind in order}
+    statements = [Clause(warning_clause(kind, group), group) for kind, group in groups.items() if group]
+    only = len(statements) == 1 and statements[0].findings[0].kind is Kind.PROTOCOL
     if only and reading.choice.evidence not in _BLIND:
-        return [Clause(f"the texts are complete, but {found[0].words}", found[0].findings)]
-    return found
+        return [Clause(f"the texts are complete, but {statements[0].words}", statements[0].findings)]
+    return statements
 
 
 def _unproven(reading: Reading, *, arrived: bool) -> str:
@@ -248,15 +254,15 @@ def _clean(reading: Reading, *, ids_missing: bool) -> str:
         if reading.stream.bodies:
             return "The response accounts for every token that the server counted."
         return "The deltas match the final object, which accounts for every token that the server counted."
-    others = [
-        one.field
+    fieldless = [
+        row.field
         for choice in reading.choices
         if not choice.has_ids or any(segment.field is None for segment in choice.expected.segments)
-        for one in field_texts(reading, choice, (), ids_missing=ids_missing)
-        if one.state is FieldState.NO_FIELD
+        for row in field_texts(reading, choice, (), ids_missing=ids_missing)
+        if row.state is FieldState.NO_FIELD
     ]
-    if others:
-        where = listed([field_words(field) for field in dict.fromkeys(others)])
+    if fieldless:
+        where = listed([field_words(field) for field in dict.fromkeys(fieldless)])
         return f"Everything that the model generated was delivered; text without an API field arrived in {where}."
     return "Everything that the model generated was delivered, each text in its field."
 
@@ -272,8 +278,8 @@ def _checked(reading: Reading, errors: Sequence[ServerError]) -> str:
         case Evidence.LOGPROBS:
             return f"Checked against {counted(count, 'logprob entry', 'logprob entries')}."
         case Evidence.FINAL_OBJECT_AND_COUNT:
-            told = reading.choice.reconstruction
-            number = 0 if told is None else told.counted or 0
+            reconstruction = reading.choice.reconstruction
+            number = 0 if reconstruction is None else reconstruction.counted or 0
             if reading.stream.bodies:
                 return f"Checked against the server's count of {counted(number, 'token')}."
             return f"Checked against the server's final object and its count of {counted(number, 'token')}."
@@ -289,22 +295,22 @@ def _checked(reading: Reading, errors: Sequence[ServerError]) -> str:
             assert_never(evidence)
 
 
-def _open(reading: Reading, told: Reconstruction | None) -> str:
+def _why_unproven(reading: Reading, reconstruction: Reconstruction | None) -> str:
     """Why a final object that equals the deltas does not settle it, and what would."""
     if reading.stream.counted is None:
         return "The final object has no token count (usage) to check it against."
-    if told is None:
-        return _untold_messages(reading)
-    if told.missing and told.certainty is Certainty.DIFFERS:
-        way = "more" if told.missing > 0 else "fewer"
-        untold = next((fit.what for fit in told.fits if fit.untold), None)
-        if untold is not None:
+    if reconstruction is None:
+        return _missing_texts(reading)
+    if reconstruction.missing and reconstruction.certainty is Certainty.DIFFERS:
+        way = "more" if reconstruction.missing > 0 else "fewer"
+        header_word = next((fit.what for fit in reconstruction.fits if fit.untold), None)
+        if header_word is not None:
             return (
-                f"The server counted {counted(told.missing, 'token')} more than its texts encode to. “{untold}” in a "
+                f"The server counted {counted(reconstruction.missing, 'token')} more than its texts encode to. “{header_word}” in a "
                 f"header would explain it. {_to_find_out(reading)}"
             )
         return (
-            f"The server counted {counted(abs(told.missing), 'token')} {way} than the {len(told.ids):,} that its texts "
+            f"The server counted {counted(abs(reconstruction.missing), 'token')} {way} than the {len(reconstruction.ids):,} that its texts "
             "encode to; a model may sample other tokens for the same text."
         )
     return (
@@ -314,25 +320,25 @@ def _open(reading: Reading, told: Reconstruction | None) -> str:
     )
 
 
-def _untold_messages(reading: Reading) -> str:
+def _missing_texts(reading: Reading) -> str:
     """Why neither messages nor items say what the model wrote, and what would."""
     final = reading.stream.final_object or {}
     output = final.get("output")
     items = output if isinstance(output, list) else []
-    told = final.get("output_messages")
-    if any(isinstance(one, dict) and one.get("type") == _WITHOUT_TEXT for one in items):
+    messages = final.get("output_messages")
+    if any(isinstance(item, dict) and item.get("type") == _WITHOUT_TEXT for item in items):
         omitted = f"the {_WITHOUT_TEXT} item does not have the text that the model wrote to the tool"
-    elif told:
+    elif messages:
         omitted = "the items are not the same messages in the same order"
     else:
         omitted = "the items do not tell what the model wrote to the tools of the server"
-    if not told:
+    if not messages:
         return f"{omitted[0].upper()}{omitted[1:]}. {_to_find_out(reading)}"
     return f"The messages in `output_messages` have no texts, and {omitted}. {_to_find_out(reading)}"
 
 
 def _to_find_out(reading: Reading) -> str:
-    """What would tell the messages: asked for, and in a form in which the server sends their texts."""
+    """How to get the messages with their texts."""
     messages = (reading.stream.final_object or {}).get("output_messages")
     if not messages and reading.header.request.get("enable_response_messages") is not True:
         return "To find out, send the request with `enable_response_messages: true`."
@@ -364,29 +370,34 @@ def _why(reading: Reading, findings: Sequence[Finding], transmission: Transmissi
             "The server sent no error message, so the cause cannot be determined here; its log has "
             f"the traceback. {checked}"
         )
-    texts = [finding for finding in findings if KINDS[finding.kind].side is Side.TEXT]
+    texts = [finding for finding in findings if KINDS[finding.kind].side is FindingSide.TEXT]
     if texts and all(finding.code is Code.EVENT_REPEATED for finding in texts):
         return f"The server, or a proxy in front of it, sent it again; the model did not. {checked}"
     lost = bool(texts)
     if reading.choice.has_ids:
-        rejected = next((one for one in findings if KINDS[one.kind].side is Side.MODEL), None)
+        rejected = next(
+            (finding for finding in findings if KINDS[finding.kind].side is FindingSide.MODEL), None
+        )
         if rejected is not None:
             breaks = "prompt breaks" if rejected.code is Code.PROMPT_REJECTED else "model's tokens break"
             return f"The {breaks} the format: {rejected.delivered}. {checked}"
         if lost:
-            broken = any(one.code is Code.ARGUMENTS_BROKEN for one in findings)
+            broken = any(finding.code is Code.ARGUMENTS_BROKEN for finding in findings)
             json = " The arguments are no longer valid JSON." if broken else ""
             what = "loss" if kinds & {Kind.DROPPED, Kind.GARBLED} else "fault"
             if Kind.MISROUTED in kinds and any(
-                isinstance(one.facts, OpenMessage) and one.facts.in_header for one in findings
+                isinstance(finding.facts, OpenMessage) and finding.facts.in_header for finding in findings
             ):
                 return f"The model's stream ends inside a header, whose text is not for the client. {checked}"
             return f"The model's stream is well formed, so the {what} is the server's.{json} {checked}"
-    if any(one.kind is Kind.MISROUTED and one.event_start == reading.stream.final_event for one in findings):
+    if any(
+        finding.kind is Kind.MISROUTED and finding.event_start == reading.stream.final_event
+        for finding in findings
+    ):
         return f"The final object has it too: the server misread a header, or the model wrote a malformed one. {checked}"
     if kinds and kinds <= {Kind.SPECIAL_TOKEN_IN_BODY, Kind.NO_ANSWER, Kind.ADDED}:
-        known = reading.choice.has_ids or reading.choice.evidence is Evidence.FINAL_OBJECT_AND_COUNT
-        return f"Nothing was lost. {checked}" if known else checked
+        complete = reading.choice.has_ids or reading.choice.evidence is Evidence.FINAL_OBJECT_AND_COUNT
+        return f"Nothing was lost. {checked}" if complete else checked
     if lost and reading.stream.bodies:
         return f"The items of the response do not agree with the channels of its messages. {checked}"
     if lost:

@@ -227,24 +227,24 @@ def _offered(facts: UnofferedCall) -> str:
     names = facts.offered
     if not names:
         return "no tools"
-    shown = [quote(name) for name in names[:_OFFERED_NAMED]]
-    more = (facts.times or len(names)) - len(shown)
+    parts = [quote(name) for name in names[:_OFFERED_NAMED]]
+    more = (facts.times or len(names)) - len(parts)
     if more:
-        shown.append(counted(more, "other"))
-    return f"only {listed(shown)}"
+        parts.append(counted(more, "other"))
+    return f"only {listed(parts)}"
 
 
 def _beyond_final(facts: UnexplainedCount) -> str:
     """What is open between the server's count and the messages of its final object, and where it may be."""
     missing = facts.counted - facts.seen
     amount_open = counted(missing, "token")
-    said = (
+    counts = (
         f"The server counted {facts.counted:,} tokens, but the messages of its final object encode to only "
         f"{facts.seen:,}. The other {amount_open} may be in a header, or before, between or after the messages."
     )
     if not facts.fits:
-        return said
-    return f"{said} This would fit: {' or '.join(quote(one) for one in facts.fits)}."
+        return counts
+    return f"{counts} This would fit: {' or '.join(quote(text) for text in facts.fits)}."
 
 
 def _where(finding: Finding) -> str:
@@ -352,7 +352,7 @@ def _missing(facts: ServerRejection) -> str:
 
 def unsent_words(stopped: Rejection) -> dict[UnsentKind, str]:
     """What the cells of a rejection say when they are pointed at."""
-    between = " and ".join(_IMPLIED[one] for one in stopped.implied)
+    between = " and ".join(_IMPLIED[implied] for implied in stopped.implied)
     return {
         UnsentKind.GAP: f"tokens of this step were not sent: at least {between}" if between else "",
         UnsentKind.TOKEN: "not sent, the parser stopped here",

@@ -45,17 +45,19 @@ joined: Final = listed
 def amount(findings: Sequence[Finding], of: str = "") -> str:
     """How much text, in tokens where they are known, else in characters; `of` goes before the unit."""
     unit = f"{of} " if of else ""
-    if all(one.token_start is not None and one.token_end is not None for one in findings):
-        number = sum((one.token_end or 0) - (one.token_start or 0) for one in findings)
+    if all(finding.token_start is not None and finding.token_end is not None for finding in findings):
+        number = sum((finding.token_end or 0) - (finding.token_start or 0) for finding in findings)
         return counted(number, f"{unit}token")
-    return counted(sum(len(one.generated or one.delivered or "") for one in findings), f"{unit}character")
+    return counted(
+        sum(len(finding.generated or finding.delivered or "") for finding in findings), f"{unit}character"
+    )
 
 
 def per_field(findings: Sequence[Finding], joint: str) -> list[str]:
     """How much in which field, e.g. `2 tokens of the reasoning`, `1 token of the answer (content)`."""
     groups: dict[str | None, list[Finding]] = {}
-    for one in findings:
-        groups.setdefault(one.field, []).append(one)
+    for finding in findings:
+        groups.setdefault(finding.field, []).append(finding)
     return [f"{amount(group)} {joint} {field_words(field)}" for field, group in groups.items()]
 
 

@@ -45,7 +45,7 @@ class FirstDifference:
         """The place and both texts."""
         where = self.left.where or self.right.where
         inside = f", in {where}" if where else ""
-        texts = [f"“{one.text}”" if one.text else "the end" for one in (self.left, self.right)]
+        texts = [f"“{place.text}”" if place.text else "the end" for place in (self.left, self.right)]
         sides = f"{texts[0]} on the left, {texts[1]} on the right"
         return f"The first different token is {self.token:,}{inside}: {sides}."
 
@@ -71,8 +71,8 @@ def _place(ids: Sequence[int], token: int) -> PromptPlace:
         return PromptPlace(message=None, header="", text=text)
     messages = parse(ids)
     index = bisect_right(messages, token, key=lambda message: message.start) - 1
-    found = messages[max(index, 0)]
-    opening = found.state is MessageState.OPEN and found.body == found.end
+    at = messages[max(index, 0)]
+    opening = at.state is MessageState.OPEN and at.body == at.end
     return PromptPlace(
-        message=found.index, header="the response's header" if opening else headline(found), text=text
+        message=at.index, header="the response's header" if opening else headline(at), text=text
     )

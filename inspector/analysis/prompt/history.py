@@ -7,10 +7,10 @@ from functools import partial
 from typing import Final
 
 from inspector.analysis.alignment.edits import common_prefix, lcs
-from inspector.analysis.prompt.asked import Item, ItemKind
 from inspector.analysis.prompt.difference import PromptCode, PromptDifference, about
 from inspector.analysis.prompt.messages import MessageState, PromptMessage
 from inspector.analysis.prompt.preamble import bare
+from inspector.analysis.prompt.requested import Item, ItemKind
 from inspector.capture.formats import clip
 from inspector.protocol.harmony.vocab import MARKERS, Marker, encode
 
@@ -44,7 +44,7 @@ _MARKS: Final = tuple(marker.text for marker in Marker)
 
 @dataclass(slots=True)
 class _Gap:
-    """What stands between two pairs that match."""
+    """What is between two pairs that match."""
 
     items: list[Item]
     messages: list[PromptMessage]
@@ -56,33 +56,33 @@ def history(
     items: Sequence[Item], messages: Sequence[PromptMessage], ids: Sequence[int]
 ) -> tuple[list[PromptDifference], set[int]]:
     """Differences of the history, and the prompt's messages whose header one of them is about."""
-    held = [message for message in messages if _class(message) is not None]
-    pairs, gaps = _aligned(items, held, messages)
+    comparable = [message for message in messages if _class(message) is not None]
+    pairs, gaps = _aligned(items, comparable, messages)
     moved = _take_moved(gaps)
-    found: list[PromptDifference] = []
+    differences: list[PromptDifference] = []
     headers: dict[Hashable, PromptDifference] = {}
     misnamed: set[int] = set()
     for item, message in [*pairs, *moved]:
-        for one in _header(item, message):
-            key = one.name, one.expected, one.found
-            known = headers.get(key)
-            headers[key] = one if known is None else replace(known, times=known.times + 1)
+        for difference in _header(item, message):
+            key = difference.name, difference.expected, difference.found
+            earlier = headers.get(key)
+            headers[key] = difference if earlier is None else replace(earlier, times=earlier.times + 1)
             misnamed.add(message.index)
         if item.kind in {ItemKind.PREAMBLE, ItemKind.ANSWER} and spells_harmony(item.text):
-            found.append(
+            differences.append(
                 about(
                     PromptCode.HARMONY_AS_TEXT, message, request=item.message, found=clip(item.text, _SHOWN)
                 )
             )
-    found.extend(headers.values())
+    differences.extend(headers.values())
     order = {message.index: item.message for item, message in pairs}
     for item, message in moved:
         if order.get(message.index - 1) != item.message != order.get(message.index + 1):
-            found.append(about(PromptCode.MESSAGE_MOVED, message, request=item.message))
+            differences.append(about(PromptCode.MESSAGE_MOVED, message, request=item.message))
     spelled = _Spelled(ids)
     for gap in gaps:
-        found.extend(_gap(gap, spelled))
-    return found, misnamed
+        differences.extend(_gap(gap, spelled))
+    return differences, misnamed
 
 
 def spells_harmony(text: str) -> bool:
@@ -106,25 +106,25 @@ def _class(message: PromptMessage) -> str | None:
 
 
 def _aligned(
-    items: Sequence[Item], held: Sequence[PromptMessage], messages: Sequence[PromptMessage]
+    items: Sequence[Item], comparable: Sequence[PromptMessage], messages: Sequence[PromptMessage]
 ) -> tuple[list[tuple[Item, PromptMessage]], list[_Gap]]:
     numbers: dict[Hashable, int] = {}
-    mine = [numbers.setdefault(_item_key(item), len(numbers)) for item in items]
-    other = [numbers.setdefault(_message_key(message), len(numbers)) for message in held]
+    item_numbers = [numbers.setdefault(_item_key(item), len(numbers)) for item in items]
+    message_numbers = [numbers.setdefault(_message_key(message), len(numbers)) for message in comparable]
     pairs: list[tuple[Item, PromptMessage]] = []
     gaps: list[_Gap] = []
     open_gap: _Gap | None = None
-    for code in lcs(mine, other):
-        left, right = items[code.src_start : code.src_end], held[code.dest_start : code.dest_end]
+    for code in lcs(item_numbers, message_numbers):
+        gap_items, right = items[code.src_start : code.src_end], comparable[code.dest_start : code.dest_end]
         if code.tag == "equal":
-            pairs += zip(left, right, strict=True)
+            pairs += zip(gap_items, right, strict=True)
             open_gap = None
             continue
         if open_gap is None:
             gaps.append(open_gap := _Gap([], [], None))
-        open_gap.items.extend(left)  # a replaced stretch comes as two steps
+        open_gap.items.extend(gap_items)  # a replaced stretch comes as two steps
         open_gap.messages.extend(right)
-        open_gap.at = held[code.dest_end] if code.dest_end < len(held) else _tail(messages)
+        open_gap.at = comparable[code.dest_end] if code.dest_end < len(comparable) else _tail(messages)
     return pairs, gaps
 
 
@@ -147,7 +147,7 @@ def _message_key(message: PromptMessage) -> Hashable:
 
 
 def _norm(kind: str | None, text: str) -> str:
-    """A text as it is compared; a tool's result may stand as a JSON string (gpt-oss's own template)."""
+    """A text as it is compared; a tool's result may be a JSON string (gpt-oss's own template)."""
     if kind == _RESULT and text[:1] == '"':
         try:
             decoded = json.loads(text)
@@ -174,10 +174,10 @@ def _take_moved(gaps: Sequence[_Gap]) -> list[tuple[Item, PromptMessage]]:
     taken: list[tuple[Item, PromptMessage]] = []
     for gap in gaps:
         for item in list(gap.items):
-            if (found := waiting.get(_item_key(item))) and item.text.strip():
-                other, message = found.pop(0)
+            if (candidates := waiting.get(_item_key(item))) and item.text.strip():
+                gap_of_message, message = candidates.pop(0)
                 gap.items.remove(item)
-                other.messages.remove(message)
+                gap_of_message.messages.remove(message)
                 taken.append((item, message))
     return taken
 
@@ -187,7 +187,7 @@ def _gap(gap: _Gap, spelled: "_Spelled") -> Iterator[PromptDifference]:
     for item in list(items):
         if (span := spelled.find(item.text)) is not None:
             items.remove(item)
-            messages = [one for one in messages if one.end <= span[0] or one.start >= span[1]]
+            messages = [message for message in messages if message.end <= span[0] or message.start >= span[1]]
             yield PromptDifference(
                 code=PromptCode.HARMONY_AS_TOKENS,
                 token_start=span[0],
@@ -201,14 +201,14 @@ def _gap(gap: _Gap, spelled: "_Spelled") -> Iterator[PromptDifference]:
         if (same := next(filter(partial(_alike, item), messages), None)) is not None:
             items.remove(item)
             messages.remove(same)
-            expected, found = _excerpts(item.text, same.text)
+            expected, actual = _excerpts(item.text, same.text)
             yield about(
                 PromptCode.MESSAGE_CHANGED,
                 same,
                 request=item.message,
                 name=item.name,
                 expected=expected,
-                found=found,
+                found=actual,
             )
     for item in items:
         if item.kind is ItemKind.REASONING:
@@ -283,16 +283,16 @@ class _Spelled:
         """The span of a text; None where it is not there."""
         if self._left <= 0 or not spells_harmony(text):
             return None
-        wanted = encode(text)
-        anchor = next((place for place, token_id in enumerate(wanted) if token_id in MARKERS), None)
+        spelled = encode(text)
+        anchor = next((place for place, token_id in enumerate(spelled) if token_id in MARKERS), None)
         if anchor is None:
             return None
-        for at in self._marks().get(wanted[anchor], ()):
+        for at in self._marks().get(spelled[anchor], ()):
             start, self._left = at - anchor, self._left - 1
             if self._left <= 0:
                 break
-            if start >= 0 and self._ids[start : start + len(wanted)] == wanted:
-                return start, start + len(wanted)
+            if start >= 0 and self._ids[start : start + len(spelled)] == spelled:
+                return start, start + len(spelled)
         return None
 
     def _marks(self) -> dict[int, list[int]]:
@@ -304,8 +304,8 @@ class _Spelled:
         return self._places
 
 
-def _excerpts(expected: str, found: str) -> tuple[str, str]:
+def _excerpts(expected: str, actual: str) -> tuple[str, str]:
     """Both texts from shortly before their first difference on."""
-    start = max(common_prefix(expected, found) - _BEFORE, 0)
+    start = max(common_prefix(expected, actual) - _BEFORE, 0)
     lead = "…" if start else ""
-    return tuple(lead + clip(text[start:], _SHOWN) for text in (expected, found))  # type: ignore[return-value]
+    return tuple(lead + clip(text[start:], _SHOWN) for text in (expected, actual))  # type: ignore[return-value]

@@ -120,12 +120,12 @@ def _rejected(index: int, run: Refusal, ids: Sequence[int]) -> PromptMessage:
 
 def _author(header: Sequence[int]) -> str | None:
     """The first word of a header."""
-    found = _AUTHOR.match(text_of(header))
-    return found[0][:_NAME_AT_MOST] if found else None
+    word = _AUTHOR.match(text_of(header))
+    return word[0][:_NAME_AT_MOST] if word else None
 
 
-def _place(ids: Sequence[int], wanted: int, start: int, end: int) -> int | None:
+def _place(ids: Sequence[int], token_id: int, start: int, end: int) -> int | None:
     try:
-        return ids.index(wanted, start, end)
+        return ids.index(token_id, start, end)
     except ValueError:
         return None

@@ -34,7 +34,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preamble:
-    """All of it."""
+    """The system and developer messages of a prompt, taken apart."""
 
     system: PromptMessage | None
     """The first message, where it is a system message."""
@@ -56,9 +56,9 @@ def preamble(messages: Sequence[PromptMessage]) -> Preamble:
             continue
         functions.extend(_functions(message))
         if message is not first:
-            told = _without_tools(message.text)
-            if told:
-                instructions.append((message.index, told))
+            instruction = _without_tools(message.text)
+            if instruction:
+                instructions.append((message.index, instruction))
     return Preamble(
         system=first,
         date=_group(_DATE, text),
@@ -78,15 +78,15 @@ def bare(text: str) -> str:
 
 
 def _group(pattern: re.Pattern[str], text: str) -> str | None:
-    found = pattern.search(text)
-    return found[1].lower() if found else None
+    match = pattern.search(text)
+    return match[1].lower() if match else None
 
 
 def _without_tools(text: str) -> str:
     at = text.rfind(_NAMESPACE)
     cut = len(text)
     if at >= 0:
-        headings = [found.start() for found in _TOOLS.finditer(text, 0, at)]
+        headings = [heading.start() for heading in _TOOLS.finditer(text, 0, at)]
         cut = headings[-1] if headings else at
     if (formats := _FORMATS.search(text, 0, cut)) is not None:
         cut = formats.start()
@@ -101,13 +101,13 @@ def _functions(message: PromptMessage) -> list[Function]:
     start += len(_NAMESPACE)
     end = text.find(_NAMESPACE_END, start)
     part = text[start : end if end >= 0 else len(text)]
-    found, at = [], 0
+    functions, at = [], 0
     heads = list(_TYPE.finditer(part))
     for place, head in enumerate(heads):
         limit = heads[place + 1].start() if place + 1 < len(heads) else len(part)
         stop = part.rfind(_END_OF_FUNCTION, head.end(), limit)
         stop = limit if stop < 0 else stop + len(_END_OF_FUNCTION)
-        found.append(
+        functions.append(
             Function(
                 name=head[1],
                 message=message.index,
@@ -116,4 +116,4 @@ def _functions(message: PromptMessage) -> list[Function]:
             )
         )
         at = stop
-    return found
+    return functions

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Final
 
-from inspector.analysis.prompt.asked import Asked, asked
-from inspector.analysis.prompt.asked_input import asked_input
 from inspector.analysis.prompt.checks import chat_differences, raw_differences
 from inspector.analysis.prompt.difference import PromptDifference, PromptSeverity
 from inspector.analysis.prompt.messages import PromptMessage, parse
 from inspector.analysis.prompt.rendering import is_renderable, render
+from inspector.analysis.prompt.requested import Requested, requested_by_chat
+from inspector.analysis.prompt.requested_input import requested_by_responses
 from inspector.analysis.prompt.source import PromptSource, prompt_ids
 from inspector.analysis.prompt.wording import prompt_sentence
 from inspector.analysis.reading import Reading
@@ -54,24 +54,24 @@ class Prompt:
     @property
     def worst(self) -> PromptSeverity | None:
         """The worst severity; None without differences."""
-        found = {one.severity for one in self.differences}
-        return next((one for one in _ORDER if one in found), None)
+        severities = {difference.severity for difference in self.differences}
+        return next((severity for severity in _ORDER if severity in severities), None)
 
 
 def prompt_of(reading: Reading) -> Prompt | None:
     """The prompt of a response; None when its tokens are unknown."""
-    known = prompt_ids(reading)
-    if known is None:
+    source_ids = prompt_ids(reading)
+    if source_ids is None:
         return None
-    ids, source, counted = known
+    ids, source, counted = source_ids
     messages = parse(ids)
-    found, unknown, identical = _compared(reading, ids, source, messages)
+    differences, unknown, identical = _compared(reading, ids, source, messages)
     return Prompt(
         ids=ids,
         source=source,
         counted=counted,
         messages=messages,
-        differences=tuple(sorted(found, key=lambda one: _ORDER.index(one.severity))),
+        differences=tuple(sorted(differences, key=lambda difference: _ORDER.index(difference.severity))),
         unknown=unknown,
         identical=identical,
     )
@@ -91,21 +91,25 @@ def _compared(
         return [], "The prompt contains no Harmony message.", False
     if len(messages) > _MESSAGES_AT_MOST:
         return [], f"It has more than {number(_MESSAGES_AT_MOST)} messages.", False
-    wanted = asked_input(request) if reading.header.endpoint is Endpoint.RESPONSES else asked(request)
-    if wanted.unknown:
-        return [], wanted.unknown, False
+    requested = (
+        requested_by_responses(request)
+        if reading.header.endpoint is Endpoint.RESPONSES
+        else requested_by_chat(request)
+    )
+    if requested.unknown:
+        return [], requested.unknown, False
     opened = request.get("add_generation_prompt") is not False
-    found = list(chat_differences(wanted, messages, ids, today=_today(reading), opened=opened))
-    sent = source is not PromptSource.RENDERED  # what was rendered here is no evidence of the server's
-    return found, "", sent and not found and _identical(wanted, ids)
+    differences = list(chat_differences(requested, messages, ids, today=_today(reading), opened=opened))
+    sent = source is not PromptSource.RENDERED  # what was rendered here does not show what the server sent
+    return differences, "", sent and not differences and _identical(requested, ids)
 
 
-def _identical(wanted: Asked, ids: Sequence[int]) -> bool:
+def _identical(requested: Requested, ids: Sequence[int]) -> bool:
     """True when the prompt after its first message is what the library renders."""
-    if not is_renderable(wanted):
+    if not is_renderable(requested):
         return False
     try:
-        rendered = render(wanted)
+        rendered = render(requested)
     except InspectorError:
         return False
     return _after_first(rendered) == _after_first(ids)

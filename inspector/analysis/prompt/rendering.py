@@ -16,7 +16,7 @@ from openai_harmony import (
     ToolDescription,
 )
 
-from inspector.analysis.prompt.asked import Asked, Item, ItemKind, Tool
+from inspector.analysis.prompt.requested import Item, ItemKind, Requested, Tool
 from inspector.capture.errors import InspectorError
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.vocab import Marker, encoding, is_endless
@@ -31,31 +31,33 @@ _EFFORTS: Final = {
 }
 
 
-def is_renderable(asked: Asked) -> bool:
+def is_renderable(requested: Requested) -> bool:
     """False for texts that the library would take minutes for; it has no bound of its own."""
-    texts = [text for _, text in asked.instructions] + [item.text for item in asked.items]
-    for tool in asked.tools:
+    texts = [text for _, text in requested.instructions] + [item.text for item in requested.items]
+    for tool in requested.tools:
         texts += [tool.description, _dumped(tool.parameters)]
     return sum(map(len, texts)) <= _RENDERED_AT_MOST and not any(map(is_endless, texts))
 
 
-def render(asked: Asked) -> list[int]:
+def render(requested: Requested) -> list[int]:
     """The prompt, ending in `<|start|>assistant`.
 
     Raises InspectorError for messages that the library cannot render.
     """
     system = SystemContent.new()
-    if asked.effort in _EFFORTS:
-        system = system.with_reasoning_effort(_EFFORTS[asked.effort])
-    instructions = "\n\n".join(text for _, text in asked.instructions)
-    items = [item for item in asked.items if item.needed or item.kind is not ItemKind.REASONING]
+    if requested.effort in _EFFORTS:
+        system = system.with_reasoning_effort(_EFFORTS[requested.effort])
+    instructions = "\n\n".join(text for _, text in requested.instructions)
+    items = [item for item in requested.items if item.needed or item.kind is not ItemKind.REASONING]
     try:
-        found = [Message.from_role_and_content(Role.SYSTEM, system)]
-        if instructions or asked.tools:
-            found.append(_developer(instructions, asked.tools))
-        found.extend(map(_harmony, items))
+        messages = [Message.from_role_and_content(Role.SYSTEM, system)]
+        if instructions or requested.tools:
+            messages.append(_developer(instructions, requested.tools))
+        messages.extend(map(_harmony, items))
         return list(
-            encoding().render_conversation_for_completion(Conversation.from_messages(found), Role.ASSISTANT)
+            encoding().render_conversation_for_completion(
+                Conversation.from_messages(messages), Role.ASSISTANT
+            )
         )
     except (HarmonyError, ValueError, TypeError, RecursionError) as error:
         raise InspectorError(f"openai_harmony cannot render these messages: {error}") from error

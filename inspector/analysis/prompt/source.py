@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import NamedTuple
 
-from inspector.analysis.prompt.told_input import told_input
+from inspector.analysis.prompt.reported_input import reported_input
 from inspector.analysis.reading import Reading
 from inspector.capture.bounds import TOKENS
 from inspector.protocol.harmony.vocab import Marker, encode
@@ -19,7 +19,7 @@ class PromptSource(StrEnum):
     ENCODED = "encoded"
     """The request's text, encoded here (completions)."""
     RENDERED = "rendered"
-    """The messages that the server's final object tells, rendered here (Responses)."""
+    """The messages of the server's final object, rendered here (Responses)."""
 
 
 class PromptIds(NamedTuple):
@@ -35,9 +35,9 @@ def known_ids(reading: Reading) -> list[int] | None:
     """IDs of the prompt, sent by the server or by the client; None when unknown."""
     if reading.stream.prompt_ids is not None:
         return reading.stream.prompt_ids
-    asked = reading.header.request.get("prompt")
-    if isinstance(asked, list) and asked and all(type(item) is int for item in asked):
-        return asked
+    prompt = reading.header.request.get("prompt")
+    if isinstance(prompt, list) and prompt and all(type(item) is int for item in prompt):
+        return prompt
     return None
 
 
@@ -47,9 +47,13 @@ def prompt_ids(reading: Reading) -> PromptIds | None:
         return PromptIds(reading.stream.prompt_ids[:TOKENS], PromptSource.SERVER)
     if ids := known_ids(reading):
         return PromptIds(ids[:TOKENS], PromptSource.REQUEST)
-    asked = reading.header.request.get("prompt")
-    if isinstance(asked, str) and Marker.START.text in asked:
-        return PromptIds(encode(asked)[:TOKENS], PromptSource.ENCODED)
+    prompt = reading.header.request.get("prompt")
+    if isinstance(prompt, str) and Marker.START.text in prompt:
+        return PromptIds(encode(prompt)[:TOKENS], PromptSource.ENCODED)
     final = reading.stream.final_object
-    told = None if final is None else told_input(final)
-    return None if told is None else PromptIds(told.ids[:TOKENS], PromptSource.RENDERED, told.counted)
+    reported = None if final is None else reported_input(final)
+    return (
+        None
+        if reported is None
+        else PromptIds(reported.ids[:TOKENS], PromptSource.RENDERED, reported.counted)
+    )

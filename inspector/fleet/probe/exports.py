@@ -7,12 +7,12 @@ from itertools import islice
 from typing import Any, Final, assert_never
 from xml.sax.saxutils import escape, quoteattr
 
-from inspector.analysis.audit.kinds import KINDS, Kind, Severity, Side
+from inspector.analysis.audit.kinds import KINDS, FindingSide, Kind, Severity
 from inspector.fleet.probe.reporting import worst_rows
 from inspector.fleet.probe.rows import ProbeRow, Result
 from inspector.views.sarif import RESULTS_AT_MOST, kind_words, sarif, sarif_result
 
-_SIDES: Final = (Side.ABORT, Side.TEXT, Side.MODEL, Side.STREAM)
+_SIDES: Final = (FindingSide.ABORT, FindingSide.TEXT, FindingSide.MODEL, FindingSide.STREAM)
 
 COLUMNS: Final = (
     "request",

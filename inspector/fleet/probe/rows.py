@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Final
 
 from inspector.analysis.audit import Finding, Severity
-from inspector.analysis.audit.kinds import KINDS, Code, Kind, Side
+from inspector.analysis.audit.kinds import KINDS, Code, FindingSide, Kind
 from inspector.analysis.audit.verdict import Level
 from inspector.analysis.reading import Reading
 from inspector.capture.capture import Capture, Endpoint
@@ -142,7 +142,7 @@ def _failure(inspection: Inspection, problem: Problem | None) -> str:
         status = inspection.reading.header.status
         return f"HTTP {status}" if status is not None and status >= 400 else str(problem.kind)
     if inspection.reading.stream.errors or any(
-        KINDS[finding.kind].side is Side.ABORT for finding in inspection.findings
+        KINDS[finding.kind].side is FindingSide.ABORT for finding in inspection.findings
     ):
         return str(OutcomeKind.STREAM_ERROR)
     return ""
@@ -162,7 +162,7 @@ def _result(inspection: Inspection, *, failed: bool) -> Result:
 
 def _is_loss(finding: Finding) -> bool:
     if finding.severity is Severity.ERROR:
-        return KINDS[finding.kind].side is Side.TEXT or finding.kind is Kind.INVALID_TOOL_ARGUMENTS
+        return KINDS[finding.kind].side is FindingSide.TEXT or finding.kind is Kind.INVALID_TOOL_ARGUMENTS
     return finding.code in _SILENT
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from inspector.analysis.audit import Finding
-from inspector.analysis.audit.kinds import KINDS, Side
+from inspector.analysis.audit.kinds import KINDS, FindingSide
 from inspector.analysis.reading import Reading
 from inspector.capture.errors import InspectorError
 from inspector.capture.formats import in_utf8
@@ -166,7 +166,9 @@ def _error(examined: Examined) -> str:
     status = examined.reading.header.status
     if status is not None and status >= 400:
         return str(status)
-    failed = next((finding for finding in examined.findings if KINDS[finding.kind].side is Side.ABORT), None)
+    failed = next(
+        (finding for finding in examined.findings if KINDS[finding.kind].side is FindingSide.ABORT), None
+    )
     if failed is not None:
         return str(failed.kind)
     return "server_error" if examined.reading.stream.errors else ""

@@ -1,7 +1,7 @@
 """Two captures side by side: what the models generated, what the servers delivered, and the findings.
 
-The three are compared apart, so that "same tokens, different delivery" (a server's fault) and
-"different tokens" (sampling, template, model) are told from each other. Left is the reference.
+The three are compared separately, so that "same tokens, different delivery" (a server's fault) and
+"different tokens" (sampling, template, model) are distinguished. Left is the reference.
 """
 
 from inspector.inspection.compare.comparison import Apart, ChoiceComparison, Comparison, Divergence, Outcome
@@ -11,20 +11,20 @@ from inspector.inspection.compare.sentence import labels
 from inspector.inspection.compare.sequences import Counts, Fold, Lane, Sides, Stretch, folds, lay
 from inspector.inspection.compare.settings import Setting
 from inspector.inspection.compare.significance import Repeats, significance
-from inspector.inspection.compare.texts import FieldPair, Piece, diff
+from inspector.inspection.compare.texts import DiffPart, FieldPair, diff
 
 __all__ = [
     "Apart",
     "ChoiceComparison",
     "Comparison",
     "Counts",
+    "DiffPart",
     "Divergence",
     "FieldPair",
     "FindingPairs",
     "Fold",
     "Lane",
     "Outcome",
-    "Piece",
     "Repeats",
     "Setting",
     "Sides",

@@ -53,27 +53,35 @@ _PROMPT: Final = frozenset(
 
 def cause(left: Reading, right: Reading, settings: Sequence[Setting]) -> str:
     """One or two sentences on what differs before the first token, the strongest reason first."""
-    model = next((one for one in settings if one.name == "model"), None)
+    model = next((setting for setting in settings if setting.name == "model"), None)
     if model is not None and model.left is not None and model.right is not None:
         return f"The models differ: {model.left} and {model.right}."
-    told = left.header.request and right.header.request  # unknown on one side is no difference
-    asked = [_key(one.name) for one in settings if told and one.name.startswith("request.")]
-    asked = list(dict.fromkeys(asked))
-    prompt = [key for key in asked if key in _PROMPT]
-    mine, other = known_ids(left), known_ids(right)
-    known = mine is not None and other is not None
+    requests_known = left.header.request and right.header.request  # unknown on one side is no difference
+    keys = [
+        _key(setting.name) for setting in settings if requests_known and setting.name.startswith("request.")
+    ]
+    keys = list(dict.fromkeys(keys))
+    prompt = [key for key in keys if key in _PROMPT]
+    left_ids, right_ids = known_ids(left), known_ids(right)
+    prompts_known = left_ids is not None and right_ids is not None
     if prompt:
         return f"The requests differ in {listed(prompt)}."
-    if mine is not None and other is not None and (first := first_difference(mine, other)) is not None:
-        said = (
+    if (
+        left_ids is not None
+        and right_ids is not None
+        and (first := first_difference(left_ids, right_ids)) is not None
+    ):
+        sentence = (
             "The requests are the same, but the prompt token IDs differ: check template and system message."
         )
-        return f"{said} {first.sentence}"
-    template = " The prompt token IDs are the same, so the template is not the cause." if known else ""
-    sampling = [key for key in asked if key in _SAMPLING]
+        return f"{sentence} {first.sentence}"
+    template = (
+        " The prompt token IDs are the same, so the template is not the cause." if prompts_known else ""
+    )
+    sampling = [key for key in keys if key in _SAMPLING]
     if sampling:
         return f"The requests use different sampling parameters ({listed(sampling)}).{template}"
-    if not told:
+    if not requests_known:
         return f"A capture lacks its request, so sampling, template or model may differ.{template}"
     temperature = left.header.request.get("temperature")
     if temperature == 0 and type(temperature) in {int, float}:
@@ -81,10 +89,10 @@ def cause(left: Reading, right: Reading, settings: Sequence[Setting]) -> str:
             "The requests are the same and greedy (temperature 0), so the model files, the template or the "
             f"numerics of the two servers differ.{template}"
         )
-    shown = "the default temperature" if temperature is None else f"temperature {temperature}"
+    sampled_at = "the default temperature" if temperature is None else f"temperature {temperature}"
     return (
-        f"The requests are the same and sample at {shown}, which explains the difference. Use temperature 0 "
-        f"to compare the servers.{template}"
+        f"The requests are the same and sample at {sampled_at}, which explains the difference. "
+        f"Use temperature 0 to compare the servers.{template}"
     )
 
 

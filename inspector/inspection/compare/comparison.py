@@ -98,7 +98,7 @@ class Comparison:
             return Level.UNKNOWN
         if self.outcome is Outcome.DELIVERY and (self.findings.errors_left or self.findings.errors_right):
             return Level.ERROR
-        shared = any(one.severity is Severity.ERROR for one, _ in self.findings.both)
+        shared = any(finding.severity is Severity.ERROR for finding, _ in self.findings.both)
         return Level.CLEAN if self.outcome is Outcome.SAME and not shared else Level.WARNING
 
     @property

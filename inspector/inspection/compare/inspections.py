@@ -15,11 +15,12 @@ from inspector.inspection.inspection import Inspection
 
 
 def compare(left: Inspection, right: Inspection) -> Comparison:
-    """Hold `right` against `left`, by token where both sides have ids."""
-    mine = {choice.index: choice for choice in left.reading.choices}
-    other = {choice.index: choice for choice in right.reading.choices}
+    """Compare `right` with `left`, token by token where both sides have IDs."""
+    left_choices = {choice.index: choice for choice in left.reading.choices}
+    right_choices = {choice.index: choice for choice in right.reading.choices}
     choices = tuple(
-        _choice(left, right, mine.get(index), other.get(index)) for index in sorted({*mine, *other})
+        _choice(left, right, left_choices.get(index), right_choices.get(index))
+        for index in sorted({*left_choices, *right_choices})
     )
     sides = {choice.index: choice.tokens for choice in choices if choice.tokens is not None}
     findings = match(left.findings, right.findings, sides)
@@ -38,29 +39,35 @@ def compare(left: Inspection, right: Inspection) -> Comparison:
     )
 
 
-def compare_all(reference: Inspection, others: Iterable[Inspection]) -> list[Comparison]:
+def compare_all(reference: Inspection, inspections: Iterable[Inspection]) -> list[Comparison]:
     """Each of `others` against one reference, in their order."""
-    return [compare(reference, other) for other in others]
+    return [compare(reference, inspection) for inspection in inspections]
 
 
 def _choice(
-    left: Inspection, right: Inspection, mine: ChoiceReading | None, other: ChoiceReading | None
+    left: Inspection, right: Inspection, left_choice: ChoiceReading | None, right_choice: ChoiceReading | None
 ) -> ChoiceComparison:
     tokens = None
-    if mine is not None and other is not None and mine.has_ids and other.has_ids:
-        tokens = lay(mine.tokens.ids, other.tokens.ids)
-    index = mine.index if mine is not None else other.index if other is not None else 0
+    if left_choice is not None and right_choice is not None and left_choice.has_ids and right_choice.has_ids:
+        tokens = lay(left_choice.tokens.ids, right_choice.tokens.ids)
+    index = (
+        left_choice.index
+        if left_choice is not None
+        else right_choice.index
+        if right_choice is not None
+        else 0
+    )
     divergence = None
     apart: tuple[Apart, ...] = ()
-    if tokens is not None and mine is not None and other is not None:
-        divergence = _divergence(tokens, mine, other)
-        apart = tuple(_apart(tokens, (left, mine), (right, other)))
+    if tokens is not None and left_choice is not None and right_choice is not None:
+        divergence = _divergence(tokens, left_choice, right_choice)
+        apart = tuple(_apart(tokens, (left, left_choice), (right, right_choice)))
     return ChoiceComparison(
         index=index,
         tokens=tokens,
         apart=apart,
-        generated=pair_fields(_generated(mine), _generated(other)),
-        delivered=pair_fields(_delivered(left.reading, mine), _delivered(right.reading, other)),
+        generated=pair_fields(_generated(left_choice), _generated(right_choice)),
+        delivered=pair_fields(_delivered(left.reading, left_choice), _delivered(right.reading, right_choice)),
         divergence=divergence,
     )
 
@@ -68,9 +75,9 @@ def _choice(
 def _generated(choice: ChoiceReading | None) -> dict[str, str] | None:
     if choice is None:
         return None
-    known = choice.generated()
-    if known is not None:
-        return known.by_field()
+    generated = choice.generated()
+    if generated is not None:
+        return generated.by_field()
     return dict(choice.finals) if choice.has_finals else None
 
 
@@ -80,16 +87,16 @@ def _delivered(reading: Reading, choice: ChoiceReading | None) -> dict[str, str]
     return {} if choice is None else choice.delivered().by_field()
 
 
-def _divergence(tokens: Sides, mine: ChoiceReading, other: ChoiceReading) -> Divergence | None:
+def _divergence(tokens: Sides, left_choice: ChoiceReading, right_choice: ChoiceReading) -> Divergence | None:
     first = tokens.first_difference
     if first is None:
         return None
     place = first.left_start
     left, right = (
         side.tokens.events[place] if place < len(side.tokens) and side.tokens.events[place] >= 0 else None
-        for side in (mine, other)
+        for side in (left_choice, right_choice)
     )
-    return Divergence(mine.index, place, left if place < len(mine.tokens) else right, right)
+    return Divergence(left_choice.index, place, left if place < len(left_choice.tokens) else right, right)
 
 
 _Run = tuple[int, int, str | None, str]
@@ -101,27 +108,34 @@ def _apart(
     tokens: Sides, left: tuple[Inspection, ChoiceReading], right: tuple[Inspection, ChoiceReading]
 ) -> Iterator[Apart]:
     """Equal tokens whose delivery differs, as runs."""
-    mine, other = _fates(*left), _fates(*right)
-    if mine is None or other is None:
+    left_runs, right_runs = _fates(*left), _fates(*right)
+    if left_runs is None or right_runs is None:
         return
-    # Raw text has one field for everything, framing too: that it is another one is no difference in itself.
+    # Raw text has one field for everything, framing too: that alone is not a difference.
     unlike = left[0].reading.spec.raw != right[0].reading.spec.raw
-    for one in tokens.stretches:
-        if one.lane is not Lane.SAME:
+    for stretch in tokens.stretches:
+        if stretch.lane is not Lane.SAME:
             continue
-        shift = one.right_start - one.left_start
-        edges = {one.left_start, one.left_end}
-        edges |= {edge for run in mine for edge in run[:2] if one.left_start < edge < one.left_end}
-        edges |= {edge - shift for run in other for edge in run[:2] if one.right_start < edge < one.right_end}
+        shift = stretch.right_start - stretch.left_start
+        edges = {stretch.left_start, stretch.left_end}
+        edges |= {
+            edge for run in left_runs for edge in run[:2] if stretch.left_start < edge < stretch.left_end
+        }
+        edges |= {
+            edge - shift
+            for run in right_runs
+            for edge in run[:2]
+            if stretch.right_start < edge < stretch.right_end
+        }
         ordered = sorted(edges)
-        lanes = (_states(mine, ordered), _states(other, [edge + shift for edge in ordered]))
+        lanes = (_states(left_runs, ordered), _states(right_runs, [edge + shift for edge in ordered]))
         for start, end, a, b in zip(ordered, ordered[1:], *lanes, strict=False):
             if a != b and not (unlike and a[1] in _FINE and b[1] in _FINE):
                 yield Apart(start, end, start + shift, *a, *b)
 
 
-def _fates(seen: Inspection, choice: ChoiceReading) -> list[_Run] | None:
-    laid = seen.alignments[choice.index]
+def _fates(inspection: Inspection, choice: ChoiceReading) -> list[_Run] | None:
+    laid = inspection.alignments[choice.index]
     if laid is None:
         return None
     return [(fate.start, fate.end, fate.delivered_in, str(fate.state)) for fate in laid.fates]
@@ -129,11 +143,11 @@ def _fates(seen: Inspection, choice: ChoiceReading) -> list[_Run] | None:
 
 def _states(runs: list[_Run], places: list[int]) -> list[tuple[str | None, str]]:
     """Field and state at each place; runs and places are in order."""
-    found: list[tuple[str | None, str]] = []
+    states: list[tuple[str | None, str]] = []
     at = 0
     for place in places:
         while at < len(runs) and runs[at][1] <= place:
             at += 1
-        here = at < len(runs) and runs[at][0] <= place
-        found.append((runs[at][2], runs[at][3]) if here else (None, ""))
-    return found
+        inside = at < len(runs) and runs[at][0] <= place
+        states.append((runs[at][2], runs[at][3]) if inside else (None, ""))
+    return states

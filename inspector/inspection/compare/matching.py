@@ -32,12 +32,12 @@ class FindingPairs:
     @property
     def errors_left(self) -> list[Finding]:
         """Errors that only the left side has."""
-        return [one for one in self.only_left if one.severity is Severity.ERROR]
+        return [finding for finding in self.only_left if finding.severity is Severity.ERROR]
 
     @property
     def errors_right(self) -> list[Finding]:
         """Errors that only the right side has."""
-        return [one for one in self.only_right if one.severity is Severity.ERROR]
+        return [finding for finding in self.only_right if finding.severity is Severity.ERROR]
 
 
 def match(left: Sequence[Finding], right: Sequence[Finding], sides: dict[int, Sides]) -> FindingPairs:
@@ -49,14 +49,14 @@ def match(left: Sequence[Finding], right: Sequence[Finding], sides: dict[int, Si
     only_left: list[Finding] = []
     partners: set[int] = set()
     for finding in left:
-        mine = waiting.get(_key(finding, sides.get(finding.choice)))
-        if mine:
-            place = mine.pop(0)
+        candidates = waiting.get(_key(finding, sides.get(finding.choice)))
+        if candidates:
+            place = candidates.pop(0)
             partners.add(place)
             both.append((finding, right[place]))
         else:
             only_left.append(finding)
-    only_right = tuple(one for place, one in enumerate(right) if place not in partners)
+    only_right = tuple(finding for place, finding in enumerate(right) if place not in partners)
     return FindingPairs(tuple(only_left), only_right, tuple(both))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from inspector.analysis.audit import KINDS, Finding, Kind, Rejection, Severity, Side
+from inspector.analysis.audit import KINDS, Finding, FindingSide, Kind, Rejection, Severity, kinds_of
 from inspector.analysis.audit.clauses import loss_clauses
 from inspector.analysis.audit.missing_ids import ids_hint
 from inspector.analysis.audit.words import field_words, quote
@@ -16,10 +16,10 @@ from inspector.inspection.compare.settings import Setting
 from inspector.inspection.inspection import Inspection
 from inspector.protocol.harmony.text import text_of
 
-_SERVERS: Final = frozenset(kind for kind, info in KINDS.items() if info.side in {Side.TEXT, Side.ABORT})
+_SERVERS: Final = kinds_of(FindingSide.TEXT, FindingSide.ABORT)
 """Kinds that a server causes, whatever the model emitted."""
 
-_MODELS: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.MODEL)
+_MODELS: Final = kinds_of(FindingSide.MODEL)
 _BROKEN_OFF: Final = frozenset({Kind.SERVER_ERROR, Kind.DISCONNECTED})
 
 _BY_IDS: Final = "Compared by the token IDs of both sides."
@@ -49,36 +49,36 @@ class Pair:
     @property
     def by_token(self) -> bool:
         """True when both sides have ids."""
-        return all(one.tokens is not None for one in self.choices)
+        return all(choice.tokens is not None for choice in self.choices)
 
     @property
     def apart(self) -> list[str]:
         """Fields that were delivered with other texts."""
-        unequal = {pair.field for one in self.choices for pair in one.delivered if pair.equal is False}
+        unequal = {pair.field for choice in self.choices for pair in choice.delivered if pair.equal is False}
         return [field_words(field) for field in sorted(unequal)]
 
     @property
     def shared(self) -> str:
         """What both servers did wrong."""
-        return _clauses([one for one, _ in self.findings.both if one.severity is Severity.ERROR])
+        return _clauses([finding for finding, _ in self.findings.both if finding.severity is Severity.ERROR])
 
 
 def labels(left: Inspection, right: Inspection) -> tuple[str, str]:
     """Names of the sides: their versions if these differ."""
-    mine, other = left.reading.server_version, right.reading.server_version
-    if mine and other and mine != other:
-        return mine, other
+    left_version, right_version = left.reading.server_version, right.reading.server_version
+    if left_version and right_version and left_version != right_version:
+        return left_version, right_version
     return "the left server", "the right server"
 
 
 def judge(pair: Pair) -> Judgement:
     """The outcome in words."""
-    known = [one.same_generated for one in pair.choices]
+    same_tokens = [choice.same_generated for choice in pair.choices]
     if (nothing := _nothing(pair)) is not None:
         return nothing
-    if None in known or (False in known and not pair.by_token):
-        return _untold(pair, known)
-    if False in known:
+    if None in same_tokens or (False in same_tokens and not pair.by_token):
+        return _unknown(pair, same_tokens)
+    if False in same_tokens:
         return _gave_up(pair) or _other_tokens(pair)
     if pair.findings.equal and not pair.apart:
         return _same(pair)
@@ -104,11 +104,13 @@ def _same(pair: Pair) -> Judgement:
 def _who(pair: Pair) -> str:
     """Who lost what; errors of one side only come first."""
     names = labels(pair.left, pair.right)
-    mine, other = (_clauses(_faults(one)) for one in (pair.findings.errors_left, pair.findings.errors_right))
-    if mine and other:
-        return f"{names[0]} {mine}, and {names[1]} {other}"
-    if mine or other:
-        return f"only {names[0] if mine else names[1]} {mine or other}"
+    left_clauses, right_clauses = (
+        _clauses(_faults(errors)) for errors in (pair.findings.errors_left, pair.findings.errors_right)
+    )
+    if left_clauses and right_clauses:
+        return f"{names[0]} {left_clauses}, and {names[1]} {right_clauses}"
+    if left_clauses or right_clauses:
+        return f"only {names[0] if left_clauses else names[1]} {left_clauses or right_clauses}"
     if pair.apart:
         return f"the delivery differs in {listed(pair.apart)}, but neither server lost anything"
     alone = (*pair.findings.only_left, *pair.findings.only_right)
@@ -117,20 +119,22 @@ def _who(pair: Pair) -> str:
 
 def _faults(errors: Sequence[Finding]) -> list[Finding]:
     """Errors of the server. Equal tokens contain the model's errors on both sides, reported or not."""
-    return [one for one in errors if one.kind not in _MODELS]
+    return [finding for finding in errors if finding.kind not in _MODELS]
 
 
 def _delivery_why(pair: Pair) -> str:
-    endpoints = [one.reading.header.endpoint for one in (pair.left, pair.right)]
+    endpoints = [inspection.reading.header.endpoint for inspection in (pair.left, pair.right)]
     if endpoints[0] is not endpoints[1]:
         return (
-            f"The endpoints ({listed([str(one) for one in endpoints])}) have different fields: compare the "
-            "findings of each side."
+            f"The endpoints ({listed([str(endpoint) for endpoint in endpoints])}) have different fields: "
+            "compare the findings of each side."
         )
-    mine, other = (_faults(one) for one in (pair.findings.errors_left, pair.findings.errors_right))
-    if mine and other:
+    left_faults, right_faults = (
+        _faults(errors) for errors in (pair.findings.errors_left, pair.findings.errors_right)
+    )
+    if left_faults and right_faults:
         what = "Each server has its own fault."
-    elif mine or other:
+    elif left_faults or right_faults:
         what = "The model did the same on both sides, so the fault is the server's."
     else:
         what = "The servers handle the same tokens differently."
@@ -141,21 +145,22 @@ def _delivery_why(pair: Pair) -> str:
 
 def _gave_up(pair: Pair) -> Judgement | None:
     """Streams that agree until one server stops: its later tokens are unknown, not different."""
-    place = next(one.divergence for one in pair.choices if one.divergence is not None)
+    place = next(choice.divergence for choice in pair.choices if choice.divergence is not None)
     cut = [
         name
-        for name, one in zip(labels(pair.left, pair.right), (pair.left, pair.right), strict=True)
-        if _token(one, place) is None and any(finding.kind in _BROKEN_OFF for finding in one.findings)
+        for name, inspection in zip(labels(pair.left, pair.right), (pair.left, pair.right), strict=True)
+        if _token(inspection, place) is None
+        and any(finding.kind in _BROKEN_OFF for finding in inspection.findings)
     ]
-    if len(cut) != 1 or sum(one.same_generated is False for one in pair.choices) != 1:
+    if len(cut) != 1 or sum(choice.same_generated is False for choice in pair.choices) != 1:
         return None
     why = f"The tokens of {cut[0]} from token {place.token:,} on are unknown, not different."
     rejected = [
-        next((one.delivered for one in alone if one.kind in _MODELS), None)
+        next((finding.delivered for finding in alone if finding.kind in _MODELS), None)
         for alone in (pair.findings.only_left, pair.findings.only_right)
     ]
     if None not in rejected and rejected[0] != rejected[1]:
-        left, right = (quote(one or "") for one in rejected)
+        left, right = (quote(words or "") for words in rejected)
         why += (
             f" The parser errors differ: {left} on the left, {right} on the right. "
             f"{cause(pair.left.reading, pair.right.reading, pair.settings)}"
@@ -177,7 +182,7 @@ def _stopped_apart(pair: Pair) -> Judgement | None:
     if left is None or right is None or left.choice != right.choice or _rejected(left) == _rejected(right):
         return None
     choice = f" of choice {left.choice}" if left.choice else ""
-    headers = [one.error.reason.in_header for one in (left, right)]
+    headers = [rejection.error.reason.in_header for rejection in (left, right)]
     what = "headers" if all(headers) else "tokens or headers" if any(headers) else "tokens"
     sentence = (
         f"The tokens sent are the same up to token {left.sent:,}{choice}, where both servers stop at "
@@ -207,17 +212,17 @@ def _also(pair: Pair, kinds: Collection[Kind]) -> list[str]:
     return [
         f"{name} also {words}"
         for name, alone in zip(labels(pair.left, pair.right), errors, strict=True)
-        if (words := _clauses([one for one in alone if one.kind in kinds]))
+        if (words := _clauses([finding for finding in alone if finding.kind in kinds]))
     ]
 
 
 def _other_tokens(pair: Pair) -> Judgement:
-    place = next(one.divergence for one in pair.choices if one.divergence is not None)
+    place = next(choice.divergence for choice in pair.choices if choice.divergence is not None)
     names = labels(pair.left, pair.right)
     sentence = "; ".join([_divergence_words(pair, place), *_also(pair, _SERVERS)])
     why = [cause(pair.left.reading, pair.right.reading, pair.settings)]
-    for name, one in zip(names, (pair.left, pair.right), strict=True):
-        if any(finding.kind is Kind.COUNT_MISMATCH for finding in one.findings):
+    for name, inspection in zip(names, (pair.left, pair.right), strict=True):
+        if any(finding.kind is Kind.COUNT_MISMATCH for finding in inspection.findings):
             why.append(
                 f"According to its token count, {name} did not send all token IDs, so some may be unknown."
             )
@@ -225,7 +230,7 @@ def _other_tokens(pair: Pair) -> Judgement:
 
 
 def _divergence_words(pair: Pair, place: Divergence) -> str:
-    left, right = (_token(one, place) for one in (pair.left, pair.right))
+    left, right = (_token(inspection, place) for inspection in (pair.left, pair.right))
     where = f"token {place.token:,}" + (f" of choice {place.choice}" if place.choice else "")
     if left is None or right is None:
         short, long = ("left", "right") if left is None else ("right", "left")
@@ -235,8 +240,8 @@ def _divergence_words(pair: Pair, place: Divergence) -> str:
     return f"The tokens differ from {where} on: {left} on the left, {right} on the right"
 
 
-def _token(one: Inspection, place: Divergence) -> str | None:
-    choice = next((choice for choice in one.reading.choices if choice.index == place.choice), None)
+def _token(inspection: Inspection, place: Divergence) -> str | None:
+    choice = next((choice for choice in inspection.reading.choices if choice.index == place.choice), None)
     if choice is None or place.token >= len(choice.tokens):
         return None
     token_id = choice.tokens.ids[place.token]
@@ -247,27 +252,32 @@ def _nothing(pair: Pair) -> Judgement | None:
     """Responses of which one failed before its first token: there is nothing to compare it with."""
     names = ("left", "right")
     empty = [
-        (name, one)
-        for name, one in zip(names, (pair.left, pair.right), strict=True)
-        if any(finding.kind in _BROKEN_OFF for finding in one.findings)
-        and not any(choice.tokens or choice.deltas or choice.finals for choice in one.reading.choices)
+        (name, inspection)
+        for name, inspection in zip(names, (pair.left, pair.right), strict=True)
+        if any(finding.kind in _BROKEN_OFF for finding in inspection.findings)
+        and not any(choice.tokens or choice.deltas or choice.finals for choice in inspection.reading.choices)
     ]
-    if not empty or any(one.same_generated is not None for one in pair.choices):
+    if not empty or any(choice.same_generated is not None for choice in pair.choices):
         return None
     who = "Neither server" if len(empty) == 2 else f"The {empty[0][0]} server"
     verb = "delivered anything" if len(empty) == 2 else "delivered nothing"
     return Judgement(
         Outcome.UNKNOWN,
         f"{who} {verb}, so there is nothing to compare.",
-        " ".join(f"{name.capitalize()}: {one.verdict.sentence}" for name, one in empty),
+        " ".join(f"{name.capitalize()}: {inspection.verdict.sentence}" for name, inspection in empty),
     )
 
 
-def _untold(pair: Pair, known: Sequence[bool | None]) -> Judgement:
-    unequal = [one.field for choice in pair.choices for one in choice.generated if one.equal is False]
+def _unknown(pair: Pair, same_tokens: Sequence[bool | None]) -> Judgement:
+    unequal = [
+        field_pair.field
+        for choice in pair.choices
+        for field_pair in choice.generated
+        if field_pair.equal is False
+    ]
     if len(pair.left.reading.choices) != len(pair.right.reading.choices):
         subject = "The two responses have different numbers of choices"
-    elif None in known or not unequal:
+    elif None in same_tokens or not unequal:
         subject = "It is unknown whether the tokens are the same"
     else:
         fields = listed([field_words(field) for field in dict.fromkeys(unequal)])
@@ -278,9 +288,9 @@ def _untold(pair: Pair, known: Sequence[bool | None]) -> Judgement:
         else "the delivered texts are the same"
     )
     blind = {
-        name: one.reading
-        for name, one in (("left", pair.left), ("right", pair.right))
-        if not all(choice.has_ids for choice in one.reading.choices)
+        name: inspection.reading
+        for name, inspection in (("left", pair.left), ("right", pair.right))
+        if not all(choice.has_ids for choice in inspection.reading.choices)
     }
     why = (
         f"The {' and the '.join(blind)} capture {'has' if len(blind) == 1 else 'have'} no token IDs. "
@@ -293,16 +303,16 @@ def _untold(pair: Pair, known: Sequence[bool | None]) -> Judgement:
 
 def _clauses(errors: Sequence[Finding]) -> str:
     """Errors as what a server did, e.g. `lost 2 tokens of the reasoning and closed the connection early`."""
-    found = loss_clauses(errors)
-    kinds = {one.kind for one in errors}
+    clauses = loss_clauses(errors)
+    kinds = {finding.kind for finding in errors}
     if Kind.SERVER_ERROR in kinds:
-        found.append("aborted with an error")
+        clauses.append("aborted with an error")
     if Kind.DISCONNECTED in kinds:
-        found.append("closed the connection early")
-    if errors and not found:
-        found.append(f"failed with {_kinds(errors)}")
-    return listed(found)
+        clauses.append("closed the connection early")
+    if errors and not clauses:
+        clauses.append(f"failed with {_kinds(errors)}")
+    return listed(clauses)
 
 
 def _kinds(findings: Sequence[Finding]) -> str:
-    return listed(sorted({KINDS[one.kind].label for one in findings}))
+    return listed(sorted({KINDS[finding.kind].label for finding in findings}))

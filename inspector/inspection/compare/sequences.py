@@ -79,24 +79,24 @@ class Sides:
     def counts(self) -> Counts:
         """Items per lane; a replaced pair counts once."""
         sums = dict.fromkeys(Lane, 0)
-        for one in self.stretches:
-            sums[one.lane] += one.size
+        for stretch in self.stretches:
+            sums[stretch.lane] += stretch.size
         return Counts(sums[Lane.SAME], sums[Lane.ONLY_LEFT], sums[Lane.ONLY_RIGHT], sums[Lane.REPLACED])
 
     @property
     def first_difference(self) -> Stretch | None:
         """The first stretch that is not the same; its starts are equal on both sides."""
-        return next((one for one in self.stretches if one.lane is not Lane.SAME), None)
+        return next((stretch for stretch in self.stretches if stretch.lane is not Lane.SAME), None)
 
     def to_right(self, left: int) -> int | None:
         """The right place of a left item; None when it has none."""
-        at = bisect_right(self.stretches, left, key=lambda one: one.left_start) - 1
+        at = bisect_right(self.stretches, left, key=lambda stretch: stretch.left_start) - 1
         # Stretches of the right side only are empty on the left: step back to the one that holds it.
         while at >= 0:
-            one = self.stretches[at]
-            if one.left_start <= left < one.left_end:
-                paired = one.lane in {Lane.SAME, Lane.REPLACED}
-                return one.right_start + left - one.left_start if paired else None
+            stretch = self.stretches[at]
+            if stretch.left_start <= left < stretch.left_end:
+                paired = stretch.lane in {Lane.SAME, Lane.REPLACED}
+                return stretch.right_start + left - stretch.left_start if paired else None
             at -= 1
         return None
 
@@ -116,15 +116,15 @@ def lay(left: Sequence[Hashable], right: Sequence[Hashable]) -> Sides:
     head = common_prefix(a, b)
     tail = _common_suffix(a, b, head)
     inner = _Piece(head, len(a) - tail, head, len(b) - tail)
-    found: list[Stretch] = []
+    stretches: list[Stretch] = []
     if head:
-        found.append(Stretch(Lane.SAME, 0, head, 0, head))
+        stretches.append(Stretch(Lane.SAME, 0, head, 0, head))
     exact = inner.cells <= _CELLS_AT_MOST
     for piece in (inner,) if exact else _tiles(_landmarks(a, b, inner)):
-        found.extend(_exactly(a, b, piece))
+        stretches.extend(_exactly(a, b, piece))
     if tail:
-        found.append(Stretch(Lane.SAME, len(a) - tail, len(a), len(b) - tail, len(b)))
-    return Sides(tuple(_joined(found)), exact)
+        stretches.append(Stretch(Lane.SAME, len(a) - tail, len(a), len(b) - tail, len(b)))
+    return Sides(tuple(_joined(stretches)), exact)
 
 
 def folds(
@@ -135,30 +135,30 @@ def folds(
     `keep` are left spans that stay in view with `context` items around them, in order.
     """
     last = len(sides.stretches) - 1
-    for number, one in enumerate(sides.stretches):
-        if one.lane is not Lane.SAME:
-            yield one
+    for number, stretch in enumerate(sides.stretches):
+        if stretch.lane is not Lane.SAME:
+            yield stretch
             continue
-        shift = one.right_start - one.left_start
-        at = one.left_start
-        shown = [(a, b) for a, b in keep if a < one.left_end and b > one.left_start]
-        shown.insert(0, (at, at if number else at - context))
-        shown.append((one.left_end, one.left_end if number < last else one.left_end + context))
-        for start, end in _windows(shown, context, one):
+        shift = stretch.right_start - stretch.left_start
+        at = stretch.left_start
+        spans = [(a, b) for a, b in keep if a < stretch.left_end and b > stretch.left_start]
+        spans.insert(0, (at, at if number else at - context))
+        spans.append((stretch.left_end, stretch.left_end if number < last else stretch.left_end + context))
+        for start, end in _windows(spans, context, stretch):
             if start > at:
                 yield Fold(at, start, at + shift)
             if end > start:
                 yield Stretch(Lane.SAME, start, end, start + shift, end + shift)
             at = max(at, end)
-        if at < one.left_end:
-            yield Fold(at, one.left_end, at + shift)
+        if at < stretch.left_end:
+            yield Fold(at, stretch.left_end, at + shift)
 
 
-def _windows(spans: Sequence[tuple[int, int]], context: int, one: Stretch) -> list[tuple[int, int]]:
+def _windows(spans: Sequence[tuple[int, int]], context: int, stretch: Stretch) -> list[tuple[int, int]]:
     """Spans widened by `context` and joined where a fold between them would hide less than it costs."""
     windows: list[tuple[int, int]] = []
     for low, high in spans:
-        start, end = max(low - context, one.left_start), min(high + context, one.left_end)
+        start, end = max(low - context, stretch.left_start), min(high + context, stretch.left_end)
         if end <= start:
             continue
         if windows and start - windows[-1][1] <= context:
@@ -203,8 +203,8 @@ _LANES: Final = {
 
 def _landmarks(a: Sequence[int], b: Sequence[int], piece: _Piece) -> Iterator[_Piece]:
     """The piece, cut at the longest chain of landmarks that both sides hold once, in one order."""
-    mine, other = _once(a, piece.left, piece.left_end), _once(b, piece.right, piece.right_end)
-    pairs = sorted((place, other[mark]) for mark, place in mine.items() if mark in other)
+    left_places, right_places = _once(a, piece.left, piece.left_end), _once(b, piece.right, piece.right_end)
+    pairs = sorted((place, right_places[mark]) for mark, place in left_places.items() if mark in right_places)
     left, right = piece.left, piece.right
     for place, partner in _chain(pairs):
         if place < left or partner < right:
@@ -260,13 +260,13 @@ def _tiles(pieces: Iterator[_Piece]) -> Iterator[_Piece]:
 
 def _joined(stretches: Sequence[Stretch]) -> Iterator[Stretch]:
     open_: Stretch | None = None
-    for one in stretches:
-        if open_ is not None and open_.lane is one.lane:
-            open_ = open_._replace(left_end=one.left_end, right_end=one.right_end)
+    for stretch in stretches:
+        if open_ is not None and open_.lane is stretch.lane:
+            open_ = open_._replace(left_end=stretch.left_end, right_end=stretch.right_end)
             continue
         if open_ is not None:
             yield open_
-        open_ = one
+        open_ = stretch
     if open_ is not None:
         yield open_
 

@@ -23,11 +23,11 @@ class Setting(NamedTuple):
 
 def differing(left: Reading, right: Reading) -> tuple[Setting, ...]:
     """Settings that differ: version, endpoint, model, request (by path), prompt ids, status."""
-    mine, other = dict(_settings(left)), dict(_settings(right))
+    left_settings, right_settings = dict(_settings(left)), dict(_settings(right))
     rows = [
-        Setting(name, _short(mine.get(name)), _short(other.get(name)))
-        for name in {**mine, **other}
-        if mine.get(name) != other.get(name)
+        Setting(name, _short(left_settings.get(name)), _short(right_settings.get(name)))
+        for name in {**left_settings, **right_settings}
+        if left_settings.get(name) != right_settings.get(name)
     ]
     prompts = _prompt_row(known_ids(left), known_ids(right))
     if prompts is not None:

@@ -62,14 +62,14 @@ def fisher_exact(a: int, b: int, c: int, d: int) -> float:
         k: comb(left, k) * comb(total - left, failed - k)
         for k in range(max(0, failed - (total - left)), min(left, failed) + 1)
     }
-    seen = ways[a]
-    return sum(way for way in ways.values() if way <= seen) / comb(total, failed)
+    observed = ways[a]
+    return sum(way for way in ways.values() if way <= observed) / comb(total, failed)
 
 
 def _judged(runs: Sequence[Inspection]) -> tuple[int, int]:
     """The number of runs with a verdict, and of those with an error."""
-    judged = [one for one in runs if one.verdict.level != "unknown"]
-    failed = sum(any(finding.severity is Severity.ERROR for finding in one.findings) for one in judged)
+    judged = [run for run in runs if run.verdict.level != "unknown"]
+    failed = sum(any(finding.severity is Severity.ERROR for finding in run.findings) for run in judged)
     return len(judged), failed
 
 
@@ -77,10 +77,10 @@ def _sentence(a: int, failed_a: int, b: int, failed_b: int, p_value: float | Non
     rates = f"Left: {_rate(failed_a, a)} with errors, right: {_rate(failed_b, b)}"
     if p_value is None:
         return f"{rates}. No test is possible, because one side has no runs with evidence."
-    shown = f"p = {p_value:.2g}" if p_value >= 0.0001 else "p < 0.0001"
+    p_words = f"p = {p_value:.2g}" if p_value >= 0.0001 else "p < 0.0001"
     if p_value < _LEVEL:
-        return f"{rates}. The difference is statistically significant ({TEST}, {shown})."
-    return f"{rates}. The difference is not statistically significant ({TEST}, {shown})."
+        return f"{rates}. The difference is statistically significant ({TEST}, {p_words})."
+    return f"{rates}. The difference is not statistically significant ({TEST}, {p_words})."
 
 
 def _rate(failed: int, runs: int) -> str:

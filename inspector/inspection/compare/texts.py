@@ -16,7 +16,7 @@ _FINE_AT_MOST: Final = 1_000_000
 """Product of lengths up to which a replaced stretch is compared by characters."""
 
 
-class Piece(NamedTuple):
+class DiffPart(NamedTuple):
     """Neighbouring characters of one lane; a side that lacks them has empty text."""
 
     lane: Lane
@@ -37,76 +37,78 @@ class FieldPair:
         """None when a side is unknown."""
         return None if self.left is None or self.right is None else self.left == self.right
 
-    def pieces(self) -> list[Piece]:
+    def parts(self) -> list[DiffPart]:
         """What the two texts share and what not; empty when a side is unknown."""
         return [] if self.left is None or self.right is None else diff(self.left, self.right)
 
 
 def pair_fields(left: Mapping[str, str] | None, right: Mapping[str, str] | None) -> tuple[FieldPair, ...]:
     """Fields that have text on a side, in the order of their first appearance; None is a side unknown."""
-    mine, other = left or {}, right or {}
-    fields = [field for field in {**mine, **other} if mine.get(field) or other.get(field)]
+    left_texts, right_texts = left or {}, right or {}
+    fields = [
+        field for field in {**left_texts, **right_texts} if left_texts.get(field) or right_texts.get(field)
+    ]
     return tuple(
         FieldPair(
             field,
-            None if left is None else mine.get(field, ""),
-            None if right is None else other.get(field, ""),
+            None if left is None else left_texts.get(field, ""),
+            None if right is None else right_texts.get(field, ""),
         )
         for field in fields
     )
 
 
-def diff(left: str, right: str) -> list[Piece]:
+def diff(left: str, right: str) -> list[DiffPart]:
     """What two texts share and what not; the left texts joined are `left`, the right ones `right`."""
     if left == right:
-        return [Piece(Lane.SAME, left, right)] if left else []
+        return [DiffPart(Lane.SAME, left, right)] if left else []
     return list(_joined(_coarse(_WORDS.findall(left), _WORDS.findall(right))))
 
 
-def _coarse(left: list[str], right: list[str]) -> Iterator[Piece]:
+def _coarse(left: list[str], right: list[str]) -> Iterator[DiffPart]:
     changed: list[list[str]] = [[], []]
     for lane, a, b in _by_stretch(lay(left, right), left, right):
         if lane is Lane.SAME:
             yield from _fine("".join(changed[0]), "".join(changed[1]))
             changed = [[], []]
-            yield Piece(lane, a, b)
+            yield DiffPart(lane, a, b)
         else:  # words lost and words replaced side by side are one change
             changed[0].append(a)
             changed[1].append(b)
     yield from _fine("".join(changed[0]), "".join(changed[1]))
 
 
-def _by_stretch(sides: Sides, left: list[str], right: list[str]) -> Iterator[Piece]:
-    for one in sides.stretches:
-        yield Piece(
-            one.lane,
-            "".join(left[one.left_start : one.left_end]),
-            "".join(right[one.right_start : one.right_end]),
+def _by_stretch(sides: Sides, left: list[str], right: list[str]) -> Iterator[DiffPart]:
+    for stretch in sides.stretches:
+        yield DiffPart(
+            stretch.lane,
+            "".join(left[stretch.left_start : stretch.left_end]),
+            "".join(right[stretch.right_start : stretch.right_end]),
         )
 
 
-def _fine(left: str, right: str) -> Iterator[Piece]:
+def _fine(left: str, right: str) -> Iterator[DiffPart]:
     if not left and not right:
         return
     if not left or not right:
-        yield Piece(Lane.ONLY_LEFT if left else Lane.ONLY_RIGHT, left, right)
+        yield DiffPart(Lane.ONLY_LEFT if left else Lane.ONLY_RIGHT, left, right)
         return
     sides = lay(left, right) if len(left) * len(right) <= _FINE_AT_MOST else None
-    # Letters that happen to be shared tell nothing about two different words.
+    # Letters that two different words happen to share are not worth showing.
     if sides is None or sides.counts.equal * 2 < min(len(left), len(right)):
-        yield Piece(Lane.REPLACED, left, right)
+        yield DiffPart(Lane.REPLACED, left, right)
         return
     yield from _by_stretch(sides, list(left), list(right))
 
 
-def _joined(found: Iterator[Piece]) -> Iterator[Piece]:
-    open_: Piece | None = None
-    for one in found:
-        if open_ is not None and open_.lane is one.lane:
-            open_ = Piece(one.lane, open_.left + one.left, open_.right + one.right)
+def _joined(parts: Iterator[DiffPart]) -> Iterator[DiffPart]:
+    open_: DiffPart | None = None
+    for part in parts:
+        if open_ is not None and open_.lane is part.lane:
+            open_ = DiffPart(part.lane, open_.left + part.left, open_.right + part.right)
             continue
         if open_ is not None:
             yield open_
-        open_ = one
+        open_ = part
     if open_ is not None:
         yield open_

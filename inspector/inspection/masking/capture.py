@@ -20,7 +20,7 @@ from inspector.capture.capture import Capture, Event, EventKind, Header
 from inspector.capture.errors import InspectorError
 from inspector.inspection.inspection import Inspection, inspect
 from inspector.inspection.masking.logprobs import Logprobs, id_named
-from inspector.inspection.masking.pieces import Known
+from inspector.inspection.masking.pieces import MaskedTexts
 from inspector.inspection.masking.sequences import masked_ids, masked_prompt
 from inspector.inspection.masking.standins import Standins
 from inspector.inspection.masking.vocabulary import (
@@ -59,12 +59,12 @@ def masked(capture: Capture, standins: Standins, *, name: str = "the capture") -
     Raises MaskingFailed where that does not succeed.
     """
     before = inspect(capture)
-    wanted = findings_of(before)
+    expected = findings_of(before)
     with suppress(RecursionError):  # nested deeper than can be walked
         for attempt in range(_ATTEMPTS):
             tried = standins if not attempt else standins.another(attempt)
             copy = _Masking(capture, before.reading, tried).capture()
-            if findings_of(inspect(copy)) == wanted:
+            if findings_of(inspect(copy)) == expected:
                 return copy
     raise MaskingFailed(
         f"{name}: the text cannot be replaced without changing the findings; share its `audit --json` instead"
@@ -114,7 +114,7 @@ class _Masking:
     def __init__(self, capture: Capture, reading: Reading, standins: Standins) -> None:
         self._capture = capture
         self._standins = standins
-        self._known = Known(standins)
+        self._known = MaskedTexts(standins)
         self._tokens: dict[int, tuple[Sequence[int], list[int]]] = {}
         self._next: defaultdict[int, int] = defaultdict(int)
         """How many tokens of each choice have been replaced in the events."""
@@ -134,7 +134,7 @@ class _Masking:
         for name in _names_in([capture.header.request, messages]):
             if (standin := self._called(name)) is not None:
                 self._names[name] = standin
-        self._prompt = Known(standins)
+        self._prompt = MaskedTexts(standins)
         if (prompt := prompt_ids(reading)) is not None:
             self._prompt.add(text_of(prompt.ids), text_of(self._sequence(prompt.ids)))
         for text in self._finals(reading):

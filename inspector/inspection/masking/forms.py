@@ -17,18 +17,18 @@ LITERALS: Final = frozenset({"true", "false", "null", "NaN", "Infinity"})
 _CLASSES: Final = bytes.maketrans(
     bytes(range(256)),
     bytes(
-        ord("a") if 97 <= one <= 122  # small letters
-        else ord("A") if 65 <= one <= 90
-        else ord("1") if 48 <= one <= 57
-        else one if one < 0x80
-        else 0x80 if one < 0x90  # continuation, as UTF-8 allows it after E0, ED, F0, F4
-        else 0x90 if one < 0xA0
-        else 0xA0 if one < 0xC0
-        else 0xC2 if one < 0xE0
-        else one if one in (0xE0, 0xED, 0xF0, 0xF4)
-        else 0xE1 if one < 0xF0
+        ord("a") if 97 <= byte <= 122  # small letters
+        else ord("A") if 65 <= byte <= 90
+        else ord("1") if 48 <= byte <= 57
+        else byte if byte < 0x80
+        else 0x80 if byte < 0x90  # continuation, as UTF-8 allows it after E0, ED, F0, F4
+        else 0x90 if byte < 0xA0
+        else 0xA0 if byte < 0xC0
+        else 0xC2 if byte < 0xE0
+        else byte if byte in (0xE0, 0xED, 0xF0, 0xF4)
+        else 0xE1 if byte < 0xF0
         else 0xF1
-        for one in range(256)
+        for byte in range(256)
     ),
 )  # fmt: skip
 
@@ -46,23 +46,23 @@ def of_looser_form(content: bytes) -> Sequence[int]:
 @cache
 def _by_class() -> dict[bytes, list[int]]:
     """Tokens of text by the classes of their bytes."""
-    found: dict[bytes, list[int]] = {}
+    tokens: dict[bytes, list[int]] = {}
     for token_id in range(FIRST_SPECIAL):
         content = token_bytes(token_id)
         if content:
-            found.setdefault(content.translate(_CLASSES), []).append(token_id)
-    return found
+            tokens.setdefault(content.translate(_CLASSES), []).append(token_id)
+    return tokens
 
 
 @cache
 def _by_form() -> dict[str, list[int]]:
     """Tokens of whole characters: any letter stands for any other."""
-    found: dict[str, list[int]] = {}
+    tokens: dict[str, list[int]] = {}
     for ids in _by_class().values():
         for token_id in ids:
             with suppress(UnicodeDecodeError):
-                found.setdefault(_form(token_bytes(token_id).decode("utf-8")), []).append(token_id)
-    return found
+                tokens.setdefault(_form(token_bytes(token_id).decode("utf-8")), []).append(token_id)
+    return tokens
 
 
 def _form(text: str) -> str:
@@ -71,8 +71,8 @@ def _form(text: str) -> str:
 
 @cache
 def _category(char: str) -> str:
-    found = unicodedata.category(char)[0]
-    return "L" if found == "M" else found  # a mark belongs to its letter
+    category = unicodedata.category(char)[0]
+    return "L" if category == "M" else category  # a mark belongs to its letter
 
 
 def is_free(char: str) -> bool:
@@ -82,21 +82,25 @@ def is_free(char: str) -> bool:
     return _category(char) not in "PZC" and char != "\ufffd"
 
 
-def changed_in(text: str, other: str, mask: str) -> tuple[int, int]:
+def changed_in(text: str, standin: str, mask: str) -> tuple[int, int]:
     """How many free characters differ, and how many are free; (0, 1) where the other's form is different."""
-    if len(text) != len(other) or other.strip() in LITERALS:
+    if len(text) != len(standin) or standin.strip() in LITERALS:
         return 0, 1
     changed = free = 0
-    for one, two, what in zip(text, other, mask, strict=True):
+    for char, replaced, what in zip(text, standin, mask, strict=True):
         if what == "-":
-            if one != two:
+            if char != replaced:
                 return 0, 1
             continue
         if what == "x":
-            if two not in "0123456789abcdefABCDEF":
+            if replaced not in "0123456789abcdefABCDEF":
                 return 0, 1
-        elif _category(one) != _category(two) or not is_free(two) or (two == "0" and what == "f"):
+        elif (
+            _category(char) != _category(replaced)
+            or not is_free(replaced)
+            or (replaced == "0" and what == "f")
+        ):
             return 0, 1
         free += 1
-        changed += one != two
+        changed += char != replaced
     return changed, free

@@ -13,7 +13,7 @@ _WITHIN_FROM: Final = 3
 _BETWEEN: Final = "\0"
 
 
-class Known:
+class MaskedTexts:
     """Texts with their stand-ins; of several that have a piece, the one that was added first is used."""
 
     def __init__(self, standins: Standins) -> None:

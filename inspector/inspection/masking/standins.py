@@ -78,14 +78,14 @@ class Standins:
         if not text:
             return text
         mask = self.mask(text, fixed)
-        wanted = _ends(text)
-        spans = list(_joined(self.pieces(text), wanted))
+        ends = _ends(text)
+        spans = list(_joined(self.pieces(text), ends))
         parts = [self._piece(text[start:end], mask[start:end]) for start, end in spans]
         for attempt in range(1, _TRIES):
-            found = "".join(parts)
-            wrong = wanted ^ _ends(found)
+            standin = "".join(parts)
+            wrong = ends ^ _ends(standin)
             if not wrong:
-                return found
+                return standin
             places = sorted(wrong)
             for number, (start, end) in enumerate(spans):  # ones of another key where tokens end elsewhere
                 first = bisect_left(places, start)
@@ -100,13 +100,13 @@ class Standins:
         """A long run of encoded data: no words, and too many tokens to look for stand-ins of each."""
         content = text.encode("ascii")
         stream = shake_256(self._key + content).digest(len(content))
-        found = bytearray(content)
-        for at, (one, by) in enumerate(zip(content, stream, strict=True)):
+        scrambled = bytearray(content)
+        for at, (byte, shift) in enumerate(zip(content, stream, strict=True)):
             for first, size in ((97, 26), (65, 26), (48, 10)):
-                if 0 <= one - first < size:
-                    found[at] = first + (one - first + 1 + by % (size - 1)) % size
+                if 0 <= byte - first < size:
+                    scrambled[at] = first + (byte - first + 1 + shift % (size - 1)) % size
                     break
-        return found.decode("ascii")
+        return scrambled.decode("ascii")
 
     def words(self, text: str, fixed: "re.Pattern[str]", names: Mapping[str, str] | None = None) -> str:
         """A text with one stand-in for each word wherever it stands; its tokens may be others in number.
@@ -138,22 +138,22 @@ class Standins:
     def mask(text: str, fixed: "re.Pattern[str] | None" = None) -> str:
         """A letter per character: `f` free, `d` a digit within a number, `x` one of an escape, `-` fixed."""
         mask = ["f" if is_free(char) else "-" for char in text]
-        for found in _NUMBER.finditer(text):
-            first = "-" if found[0][0] == "0" else "f"  # no number begins with a zero that did not
-            mask[found.start() : found.end()] = first + "d" * (found.end() - found.start() - 1)
+        for match in _NUMBER.finditer(text):
+            first = "-" if match[0][0] == "0" else "f"  # no number begins with a zero that did not
+            mask[match.start() : match.end()] = first + "d" * (match.end() - match.start() - 1)
         for pattern in (_FIXED,) if fixed is None else (_FIXED, fixed):
-            for found in pattern.finditer(text):
-                mask[found.start() : found.end()] = "-" * (found.end() - found.start())
+            for match in pattern.finditer(text):
+                mask[match.start() : match.end()] = "-" * (match.end() - match.start())
         if "\\u" in text:
-            for found in _ESCAPED.finditer(text):
-                mask[found.start(1) : found.end(1)] = "xx"
+            for match in _ESCAPED.finditer(text):
+                mask[match.start(1) : match.end(1)] = "xx"
         return "".join(mask)
 
     @staticmethod
     def pieces(text: str) -> Iterator[tuple[int, int]]:
         """Where the pieces of a text begin and end."""
-        for found in _PIECE.finditer(text.replace("\n", "\r")):  # `.` takes all but a line feed
-            yield found.span()
+        for match in _PIECE.finditer(text.replace("\n", "\r")):  # `.` takes all but a line feed
+            yield match.span()
 
     def ids(self, ids: Sequence[int], fixed: "re.Pattern[str] | None" = None) -> list[int]:
         """Stand-ins of some tokens of text that stand together, one for each, each of equal length."""
@@ -162,7 +162,7 @@ class Standins:
         mask = self.mask(text, fixed)
         if text.encode("utf-8") != content:  # broken characters: no piece is sure
             return self._token_by_token(ids, text, mask, content)
-        found: list[int] = []
+        standins: list[int] = []
         at, start_char, number = 0, 0, 0  # of the bytes, characters and tokens that have stand-ins
         ends: list[int] = []
         place = 0
@@ -187,11 +187,11 @@ class Standins:
                     standin = None
             if standin is None:
                 standin = self._token_by_token(group, piece, mask[start_char:end], content[at:piece_end])
-            found += standin
+            standins += standin
             at, start_char, number = piece_end, end, last + 1
         if number < len(ids):
-            found += self._token_by_token(ids[number:], text[start_char:], mask[start_char:], content[at:])
-        return found
+            standins += self._token_by_token(ids[number:], text[start_char:], mask[start_char:], content[at:])
+        return standins
 
     def token(self, token_id: int) -> int:
         """The stand-in of a token that stands alone; a special one, or one of no vocabulary, stays."""
@@ -201,42 +201,42 @@ class Standins:
 
     def _token_by_token(self, ids: Sequence[int], text: str, mask: str, content: bytes) -> list[int]:
         """Each token by itself; where it is whole characters, with the mask of its place."""
-        found: list[int] = []
+        standins: list[int] = []
         whole = text.encode("utf-8") == content
         chars = 0
         for token_id in ids:
             own = token_bytes(token_id)
             masked = "?" * len(own)
             try:
-                shown = own.decode("utf-8")
-                if whole and text[chars : chars + len(shown)] == shown:
-                    masked = mask[chars : chars + len(shown)]
-                    chars += len(shown)
+                own_text = own.decode("utf-8")
+                if whole and text[chars : chars + len(own_text)] == own_text:
+                    masked = mask[chars : chars + len(own_text)]
+                    chars += len(own_text)
                 else:
-                    masked = self.mask(shown)
+                    masked = self.mask(own_text)
                     whole = False
             except UnicodeDecodeError:
                 whole = False
-            found.append(self._token(token_id, masked, 0))
-        return found
+            standins.append(self._token(token_id, masked, 0))
+        return standins
 
     def _token(self, token_id: int, mask: str, attempt: int) -> int:
         """A token of equal form; `mask` of question marks is that of broken characters."""
         key = (token_id, mask, attempt)
-        if (known := self._tokens.get(key)) is not None:
-            return known
+        if (chosen := self._tokens.get(key)) is not None:
+            return chosen
         content = token_bytes(token_id)
-        found, left = token_id, len(content) + 1
+        best, unchanged = token_id, len(content) + 1
         for candidates in self._candidates(content, mask) if content and mask.strip("-") else ():
-            other, still = self._chosen(token_id, mask, attempt, candidates)
-            if still < left:
-                found, left = other, still
-            if not left:
+            candidate, candidate_unchanged = self._chosen(token_id, mask, attempt, candidates)
+            if candidate_unchanged < unchanged:
+                best, unchanged = candidate, candidate_unchanged
+            if not unchanged:
                 break
-        self._tokens[key] = found
+        self._tokens[key] = best
         if attempt == 0:
-            self._taken.setdefault(found, token_id)
-        return found
+            self._taken.setdefault(best, token_id)
+        return best
 
     @staticmethod
     def _candidates(content: bytes, mask: str) -> Iterator[Sequence[int]]:
@@ -258,18 +258,20 @@ class Standins:
         best, most = token_id, 0
         repeated: int | None = None
         for step in range(min(len(candidates), _SCANNED)):
-            one = candidates[(start + step) % len(candidates)]
-            if one == token_id:
+            candidate = candidates[(start + step) % len(candidates)]
+            if candidate == token_id:
                 continue
-            other = token_bytes(one)
+            candidate_content = token_bytes(candidate)
             if text is None:
-                changed = free = sum(a != b for a, b in zip(content, other, strict=True))  # any will do
+                changed = free = sum(
+                    a != b for a, b in zip(content, candidate_content, strict=True)
+                )  # any will do
             else:
-                changed, free = changed_in(text, other.decode("utf-8", "replace"), mask)
-            if self._taken.get(one, token_id) != token_id:
-                repeated = one if changed and changed == free and repeated is None else repeated
+                changed, free = changed_in(text, candidate_content.decode("utf-8", "replace"), mask)
+            if self._taken.get(candidate, token_id) != token_id:
+                repeated = candidate if changed and changed == free and repeated is None else repeated
             elif changed > most:
-                best, most = one, changed
+                best, most = candidate, changed
                 if changed == free:
                     return best, 0
         if repeated is not None:  # all of them are taken: two tokens have one stand-in
@@ -279,12 +281,12 @@ class Standins:
     def _piece(self, piece: str, mask: str) -> str:
         if not mask.strip("-"):
             return piece
-        known = self._pieces.get((piece, mask))
-        if known is None:
-            known = self._pieces[piece, mask] = self._found(piece, mask)
-        return known
+        standin = self._pieces.get((piece, mask))
+        if standin is None:
+            standin = self._pieces[piece, mask] = self._new_standin(piece, mask)
+        return standin
 
-    def _found(self, piece: str, mask: str) -> str:
+    def _new_standin(self, piece: str, mask: str) -> str:
         word = _WORD.fullmatch(piece)
         own = _lengths(encode_plain(piece))
         if word is not None and mask.endswith("f" * len(word[2])):
@@ -303,7 +305,7 @@ class Standins:
     def _searched(self, piece: str, mask: str, forms: Sequence[str], *, first: int = 0) -> str:
         """The stand-in that takes as many tokens, of the same lengths, in most of its forms."""
         ids = encode_plain(piece)
-        wanted = [_lengths(encode_plain(form)) for form in forms]
+        lengths_of_forms = [_lengths(encode_plain(form)) for form in forms]
         best, most = "", -1
         for attempt in range(first, first + (_TRIES if len(ids) < _WORDS_AT_MOST else 1)):
             made: list[int] = []
@@ -320,9 +322,11 @@ class Standins:
             if len(standin) != len(piece) or standin.strip(" .,:;\"'") in LITERALS:
                 continue
             score = 0
-            for form, lengths in zip(forms, wanted, strict=True):
-                other = standin if len(forms) == 1 else form[: len(form) - len(piece) + 1] + standin[1:]
-                score += _lengths(encode_plain(other)) == lengths
+            for form, lengths in zip(forms, lengths_of_forms, strict=True):
+                standin_form = (
+                    standin if len(forms) == 1 else form[: len(form) - len(piece) + 1] + standin[1:]
+                )
+                score += _lengths(encode_plain(standin_form)) == lengths
             if score > most:
                 best, most = standin, score
             if score == len(forms):
@@ -342,7 +346,7 @@ def _runs_and(names: Sequence[str]) -> "re.Pattern[str]":
 
 def _ends(text: str) -> set[int]:
     """Where the tokens of a text end that end with a character, in characters."""
-    found: set[int] = set()
+    ends: set[int] = set()
     at = 0
     rest = b""
     for token_id in encode_plain(text):
@@ -350,8 +354,8 @@ def _ends(text: str) -> set[int]:
         with suppress(UnicodeDecodeError):
             at += len(rest.decode("utf-8"))
             rest = b""
-            found.add(at)
-    return found
+            ends.add(at)
+    return ends
 
 
 def _joined(spans: Iterator[tuple[int, int]], ends: set[int]) -> Iterator[tuple[int, int]]:

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Final
 
 from inspector.inspection.masking.forms import FIRST_SPECIAL
-from inspector.inspection.masking.pieces import Known
+from inspector.inspection.masking.pieces import MaskedTexts
 from inspector.inspection.masking.standins import Standins
 from inspector.inspection.masking.vocabulary import GRAMMAR, PHRASES
 from inspector.issues.catalogue import catalogue
@@ -31,8 +31,8 @@ def _patterns() -> Sequence[Pattern]:
 class Words:
     """Error messages, comments and notes without what they quote."""
 
-    def __init__(self, known: Known, standins: Standins) -> None:
-        self._known = known
+    def __init__(self, masked_texts: MaskedTexts, standins: Standins) -> None:
+        self._known = masked_texts
         self._standins = standins
         self._masked: dict[str, str] = {}
 
@@ -46,7 +46,7 @@ class Words:
         parts = list(self._parts(text))
         kept, standins = [part for part, _ in parts], [standin for _, standin in parts]
         plain = "".join(kept)
-        wanted = [
+        expressions = [
             pattern.expression
             for pattern in _patterns()
             if pattern.literal in text
@@ -56,7 +56,7 @@ class Words:
 
         def holds(place: int, part: str) -> bool:
             tried = "".join([*standins[:place], part, *kept[place + 1 :]])
-            return all(expression.search(tried) for expression in wanted)
+            return all(expression.search(tried) for expression in expressions)
 
         if holds(len(parts), "") or len(parts) > _PARTS_AT_MOST:
             return "".join(standins)

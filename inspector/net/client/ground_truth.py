@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 import httpx
 
-from inspector.analysis.prompt import asked, render
+from inspector.analysis.prompt import render, requested_by_chat
 from inspector.capture.capture import Endpoint
 from inspector.net.client.address import Server
 from inspector.net.client.request import LiveRequest, body
@@ -86,4 +86,4 @@ def render_locally(request: LiveRequest) -> list[int]:
 
     Raises InspectorError for messages that it cannot render.
     """
-    return render(asked(body(replace(request, endpoint=Endpoint.CHAT, extra={}))))
+    return render(requested_by_chat(body(replace(request, endpoint=Endpoint.CHAT, extra={}))))

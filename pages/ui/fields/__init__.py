@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from inspector.dashboard import Lane, Piece, diff
+from inspector.dashboard import DiffPart, Lane, diff
 from pages.ui.assets import sheet
 from pages.ui.modules import loader
 
@@ -82,7 +82,7 @@ def sides(left: str | None, right: str) -> tuple[list[Part] | None, list[Part]]:
     return left_parts, right_parts
 
 
-def _add(piece: Piece, left_parts: list[Part], right_parts: list[Part]) -> None:
+def _add(piece: DiffPart, left_parts: list[Part], right_parts: list[Part]) -> None:
     if piece.lane is Lane.SAME:
         shared = _folded(piece.left)
         left_parts.extend(shared)

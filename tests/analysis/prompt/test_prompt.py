@@ -16,11 +16,11 @@ from inspector.analysis.prompt import (
     Prompt,
     PromptCode,
     PromptSeverity,
-    asked,
+    difference_sentence,
     first_difference,
     prompt_of,
     render,
-    told,
+    requested_by_chat,
 )
 from inspector.analysis.reading import read
 from inspector.files.store import builtin
@@ -117,7 +117,7 @@ def test_a_real_server_that_renders_everything_differs_in_nothing(name: str) -> 
 @pytest.mark.parametrize("name", sorted(REAL))
 def test_the_reference_rendering_of_a_request_differs_in_nothing_but_the_date(name: str) -> None:
     request = REAL[name]["request"]
-    found = prompt(request, render(asked(request)))
+    found = prompt(request, render(requested_by_chat(request)))
     assert [one.code for one in found.differences if one.code != "harmony_as_text"] == ["date_missing"]
 
 
@@ -231,7 +231,7 @@ def test_messages_that_are_missing_together_are_one_difference() -> None:
     text = SYSTEM + "".join(f"<|start|>user<|message|>{one['content']}<|end|>" for one in kept) + OPEN
     (found,) = prompt({"messages": messages}, encode(text)).differences
     assert (found.request_message, found.request_messages, found.message) == (2, 4, 3)
-    assert told(found) == "Messages 2 to 5 of the request are not in the prompt."
+    assert difference_sentence(found) == "Messages 2 to 5 of the request are not in the prompt."
 
 
 @pytest.mark.parametrize(
@@ -310,7 +310,9 @@ def test_every_difference_has_a_sentence_a_severity_and_a_row() -> None:
     assert f"{len(found.differences)} differences" in prompt_label(found)
     row = prompt_row(found)
     assert row is not None
-    assert [one["explanation"] for one in row["differences"]] == [told(one) for one in found.differences]
+    assert [one["explanation"] for one in row["differences"]] == [
+        difference_sentence(one) for one in found.differences
+    ]
     assert [one["id"] for one in prompt_token_rows(found)] == list(found.ids)
 
 
@@ -373,7 +375,7 @@ JSON = st.recursive(
 def test_any_request_and_any_tokens_are_read(request_body: dict[str, Any], ids: list[int]) -> None:
     found = prompt(request_body, ids)
     for one in found.differences:
-        assert told(one)
+        assert difference_sentence(one)
         assert one.token_start is None or 0 <= one.token_start <= len(ids)
     assert prompt_blocks(found, with_ids=True)["blocks"]
     assert prompt_row(found)

@@ -7,7 +7,7 @@ import pytest
 from openai_harmony import Conversation, Message, Role
 
 from inspector import Capture, Endpoint, Event, Header
-from inspector.analysis.prompt import Prompt, PromptSource, prompt_of, told
+from inspector.analysis.prompt import Prompt, PromptSource, difference_sentence, prompt_of
 from inspector.analysis.reading import read
 from inspector.inspection.compare import compare
 from inspector.inspection.inspection import inspect
@@ -78,7 +78,7 @@ def differences(request: dict[str, Any], messages: list[Any]) -> list[str]:
     found = prompt(request, messages, input_tokens=size(messages))
     assert found is not None
     assert not found.unknown, found.unknown
-    return [told(one) for one in found.differences]
+    return [difference_sentence(one) for one in found.differences]
 
 
 def test_a_turn_with_a_tool_call_is_drawn_and_contains_what_the_request_asks_for() -> None:

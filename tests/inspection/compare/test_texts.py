@@ -1,7 +1,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.inspection.compare import FieldPair, Lane, Piece, diff
+from inspector.inspection.compare import DiffPart, FieldPair, Lane, diff
 from inspector.inspection.compare.texts import pair_fields
 
 TEXT = st.text(st.sampled_from("ab c\n<>&\u202e\U0001f44b\U0001f3fd\ufffd"), max_size=60)
@@ -18,14 +18,14 @@ def test_pieces_hold_both_texts_whole(left: str, right: str) -> None:
 
 def test_lost_letters_are_seen_inside_a_word() -> None:
     assert diff("Hello there", "Hel there") == [
-        Piece(Lane.SAME, "Hel", "Hel"),
-        Piece(Lane.ONLY_LEFT, "lo", ""),
-        Piece(Lane.SAME, " there", " there"),
+        DiffPart(Lane.SAME, "Hel", "Hel"),
+        DiffPart(Lane.ONLY_LEFT, "lo", ""),
+        DiffPart(Lane.SAME, " there", " there"),
     ]
 
 
 def test_another_word_is_replaced_whole() -> None:
-    assert diff("a cat sat", "a dog sat")[1] == Piece(Lane.REPLACED, "cat", "dog")
+    assert diff("a cat sat", "a dog sat")[1] == DiffPart(Lane.REPLACED, "cat", "dog")
 
 
 def test_fields_pair_by_name_and_an_unknown_side_is_neither_equal_nor_different() -> None:
@@ -35,4 +35,4 @@ def test_fields_pair_by_name_and_an_unknown_side_is_neither_equal_nor_different(
         FieldPair("content", "", "b"),
     )
     (unknown,) = pair_fields(left, None)
-    assert (unknown.right, unknown.equal, unknown.pieces()) == (None, None, [])
+    assert (unknown.right, unknown.equal, unknown.parts()) == (None, None, [])

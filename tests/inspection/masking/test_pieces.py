@@ -1,18 +1,18 @@
 """Stand-ins of texts whose pieces are known."""
 
-from inspector.inspection.masking.pieces import Known
+from inspector.inspection.masking.pieces import MaskedTexts
 from inspector.inspection.masking.standins import Standins
 
 
-def texts_of(*texts: str) -> Known:
-    pieces = Known(Standins(bytes(32)))
+def texts_of(*texts: str) -> MaskedTexts:
+    pieces = MaskedTexts(Standins(bytes(32)))
     for text in texts:
         pieces.add(text, text.upper())
     return pieces
 
 
 def test_a_name_has_the_stand_in_of_a_whole_word_where_there_is_one() -> None:
-    pieces = Known(Standins(bytes(32)))
+    pieces = MaskedTexts(Standins(bytes(32)))
     pieces.add("type running type", "type JUMPING FORM")
     pieces.add("run type", "SIT FORM")
     assert pieces.slice("run") == "SIT"

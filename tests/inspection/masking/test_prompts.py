@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from inspector.analysis.prompt.asked import asked
 from inspector.analysis.prompt.prompt import prompt_of
 from inspector.analysis.prompt.rendering import render
+from inspector.analysis.prompt.requested import requested_by_chat
 from inspector.analysis.reading import read
 from inspector.capture.capture import Capture, End, Endpoint, Event, Header
 from inspector.inspection.masking import Standins, masked
@@ -43,7 +43,7 @@ REQUEST: dict[str, Any] = {
         {"type": "function", "function": {"name": "python"}},
     ],
 }
-SENT = text_of(render(asked(REQUEST))).replace(
+SENT = text_of(render(requested_by_chat(REQUEST))).replace(
     "\n\nReasoning:", "\nCurrent date: 2026-11-20\n\nReasoning:", 1
 )
 ANSWER = (

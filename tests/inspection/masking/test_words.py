@@ -3,7 +3,7 @@
 import pytest
 
 from inspector.capture.capture import STOPPED
-from inspector.inspection.masking.pieces import Known
+from inspector.inspection.masking.pieces import MaskedTexts
 from inspector.inspection.masking.standins import Standins
 from inspector.inspection.masking.words import Words
 from inspector.issues.catalogue import catalogue
@@ -12,7 +12,7 @@ from inspector.protocol.harmony.parser_errors import parser_error
 
 def words(generated: str = "", standin: str = "") -> Words:
     standins = Standins(bytes(32))
-    pieces = Known(standins)
+    pieces = MaskedTexts(standins)
     pieces.add(generated, standin)
     return Words(pieces, standins)
 

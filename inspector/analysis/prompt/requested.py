@@ -57,8 +57,8 @@ class Tool:
 
 
 @dataclass(slots=True)
-class Asked:
-    """All of it."""
+class Requested:
+    """All that a request asks the server to put into the prompt."""
 
     instructions: list[tuple[int | None, str]] = field(default_factory=list)
     """System and developer messages: number and text; no number for the `instructions` of Responses."""
@@ -70,50 +70,52 @@ class Asked:
     unknown: str = ""
     """Why the prompt cannot be compared, one sentence; empty when it can."""
 
-    def refuse(self, why: str) -> None:
+    def leave_uncompared(self, why: str) -> None:
         """Keep the first reason why it cannot be compared."""
         self.unknown = self.unknown or why
 
 
-def asked(request: Mapping[str, Any]) -> Asked:
+def requested_by_chat(request: Mapping[str, Any]) -> Requested:
     """Read the body of a chat request; what cannot be rendered is left out, and `unknown` says so."""
-    found = begin(request)
+    requested = begin(request)
     for key in _OWN_TEMPLATE:
         if request.get(key):
-            found.refuse(f"The request sets {key}, so only the server knows what the prompt should be.")
-    messages = entries(request.get("messages"), found)
+            requested.leave_uncompared(
+                f"The request sets {key}, so only the server knows what the prompt should be."
+            )
+    messages = entries(request.get("messages"), requested)
     last_user, last_final = _last(messages)
     names: dict[str, str] = {}
     for index, message in enumerate(messages):
         if isinstance(message, Mapping):
             current = index > last_user and index > last_final
-            _message(index, message, found, names, current=current)
-    return found
+            _message(index, message, requested, names, current=current)
+    return requested
 
 
-def begin(request: Mapping[str, Any]) -> Asked:
+def begin(request: Mapping[str, Any]) -> Requested:
     """What all requests say in the same keys: reasoning effort and tools."""
-    found = Asked(effort=_effort(request))
+    requested = Requested(effort=_effort(request))
     choice = request.get("tool_choice")
-    found.tools_optional = choice == "none" or isinstance(choice, Mapping)
-    _tools(request.get("tools"), found)
-    return found
+    requested.tools_optional = choice == "none" or isinstance(choice, Mapping)
+    _tools(request.get("tools"), requested)
+    return requested
 
 
-def entries(told: object, found: Asked) -> Sequence[object]:
-    """The history of a request, bounded; what is no message is refused and stays, as it has a number."""
-    messages = told if isinstance(told, list) else []
+def entries(history: object, requested: Requested) -> Sequence[object]:
+    """The history of a request, bounded; what is not a message stays in it and prevents the comparison."""
+    messages = history if isinstance(history, list) else []
     if not messages:
-        found.refuse("The capture has no messages of a request to compare the prompt with.")
+        requested.leave_uncompared("The capture has no messages of a request to compare the prompt with.")
     if len(messages) > _MESSAGES_AT_MOST:
-        found.refuse(
+        requested.leave_uncompared(
             f"The request has {number(len(messages))} messages; at most {number(_MESSAGES_AT_MOST)} are "
             "compared."
         )
         messages = messages[:_MESSAGES_AT_MOST]
     for index, message in enumerate(messages):
         if not isinstance(message, Mapping):
-            found.refuse(f"Message {index} of the request is not an object.")
+            requested.leave_uncompared(f"Message {index} of the request is not an object.")
     return messages
 
 
@@ -130,36 +132,40 @@ def _last(messages: Sequence[object]) -> tuple[int, int]:
 
 
 def _message(
-    index: int, message: Mapping[str, Any], found: Asked, names: dict[str, str], *, current: bool
+    index: int, message: Mapping[str, Any], requested: Requested, names: dict[str, str], *, current: bool
 ) -> None:
     role = message.get("role")
-    text = text_in(message.get("content"), index, found)
+    text = text_in(message.get("content"), index, requested)
     match role:
         case "system" | "developer":
             if text:
-                found.instructions.append((index, text))
+                requested.instructions.append((index, text))
         case "user":
-            found.items.append(Item(kind=ItemKind.USER, text=text, message=index, needed=bool(text.strip())))
+            requested.items.append(
+                Item(kind=ItemKind.USER, text=text, message=index, needed=bool(text.strip()))
+            )
         case "assistant":
-            found.items.extend(_assistant(index, message, text, names, current=current))
+            requested.items.extend(_assistant(index, message, text, names, current=current))
             if message.get("function_call") or message.get("audio") or message.get("refusal"):
-                found.refuse(f"Message {index} of the request has keys that are not rendered here.")
+                requested.leave_uncompared(
+                    f"Message {index} of the request has keys that are not rendered here."
+                )
         case "tool":
             call = message.get("tool_call_id")
-            told = message.get("name")
+            own_name = message.get("name")
             name = names.get(call) if isinstance(call, str) else None
-            found.items.append(
+            requested.items.append(
                 Item(
                     kind=ItemKind.RESULT,
                     text=text,
                     message=index,
-                    name=name or (told if isinstance(told, str) and told else None),
+                    name=name or (own_name if isinstance(own_name, str) and own_name else None),
                 )
             )
         case _:
-            shown = repr(clip(role, 40)) if isinstance(role, str) else "no role"
-            found.refuse(
-                f"Message {index} of the request has {shown} as its role, which is not rendered here."
+            role_words = repr(clip(role, 40)) if isinstance(role, str) else "no role"
+            requested.leave_uncompared(
+                f"Message {index} of the request has {role_words} as its role, which is not rendered here."
             )
 
 
@@ -188,11 +194,11 @@ def _calls(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [call for call in calls if isinstance(call, Mapping)] if isinstance(calls, list) else []
 
 
-def text_in(content: object, index: int, found: Asked) -> str:
-    """The text of the content of message `index`; parts that are no text are refused."""
+def text_in(content: object, index: int, requested: Requested) -> str:
+    """The text of the content of message `index`; other parts prevent the comparison."""
     text, strange = _text(content)
     if strange:
-        found.refuse(
+        requested.leave_uncompared(
             f"Message {index} of the request has a part of the type {strange!r}, which is not rendered here."
         )
     return text
@@ -220,26 +226,28 @@ def _text(content: object) -> tuple[str, str]:
     return "".join(parts), strange
 
 
-def _tools(tools: object, found: Asked) -> None:
+def _tools(tools: object, requested: Requested) -> None:
     for tool in tools if isinstance(tools, list) else ():
         if not isinstance(tool, Mapping):
-            found.refuse("A tool of the request is not an object.")
+            requested.leave_uncompared("A tool of the request is not an object.")
             continue
         # Responses has the function's keys in the tool itself.
         function = tool if tool.get("type") == "function" and "name" in tool else tool.get("function")
         if isinstance(function, Mapping) and isinstance(name := function.get("name"), str):
-            parameters, told = function.get("parameters"), function.get("description")
-            found.tools.append(
+            parameters, description = function.get("parameters"), function.get("description")
+            requested.tools.append(
                 Tool(
                     name=name,
-                    description=told if isinstance(told, str) else "",
+                    description=description if isinstance(description, str) else "",
                     parameters=parameters if isinstance(parameters, Mapping) else None,
                 )
             )
         elif tool.get("type") not in _BUILT_IN:
             kind = tool.get("type")
-            shown = repr(clip(kind, 40)) if isinstance(kind, str) else "no type"
-            found.refuse(f"A tool of the request has {shown} as its type, which is not rendered here.")
+            type_words = repr(clip(kind, 40)) if isinstance(kind, str) else "no type"
+            requested.leave_uncompared(
+                f"A tool of the request has {type_words} as its type, which is not rendered here."
+            )
 
 
 def _effort(request: Mapping[str, Any]) -> str | None:

@@ -1,4 +1,4 @@
-"""The prompt of a Responses answer, rendered from what its final object tells of it.
+"""The prompt of a Responses request, rendered from the messages in the final object of its response.
 
 No server sends the prompt's token IDs there. With `enable_response_messages: true` vLLM's final object has
 the Harmony messages of the prompt (`input_messages`), and it counts the prompt's tokens: a rendering that has
@@ -20,52 +20,52 @@ _KEEPS_REASONING: Final = (None, RenderConversationConfig(auto_drop_analysis=Fal
 """Releases differ in whether reasoning of finished turns is left out."""
 
 
-class ToldInput(NamedTuple):
+class ReportedInput(NamedTuple):
     """A prompt as token IDs, and the number of them that the server counted."""
 
     ids: list[int]
     counted: int | None
 
 
-def told_input(response: Mapping[str, Any]) -> ToldInput | None:
-    """The prompt that a final object tells; None where it tells none, or one that cannot be rendered."""
-    told = response.get("input_messages")
-    if not isinstance(told, list) or not told or len(told) > _MESSAGES_AT_MOST:
+def reported_input(response: Mapping[str, Any]) -> ReportedInput | None:
+    """The prompt in a final object; None where it has none, or one that cannot be rendered."""
+    input_messages = response.get("input_messages")
+    if not isinstance(input_messages, list) or not input_messages or len(input_messages) > _MESSAGES_AT_MOST:
         return None
     counted = _counted(response.get("usage"))
-    messages = [one for one in told if isinstance(one, Mapping)]
-    if len(messages) < len(told):
+    messages = [message for message in input_messages if isinstance(message, Mapping)]
+    if len(messages) < len(input_messages):
         return None
-    if all("tokens" in one for one in messages):  # without the Harmony context: the prompt's own ids
-        ids = [token_id for one in messages for token_id in token_ids(one["tokens"])]
-        return ToldInput(ids, counted) if ids else None
+    if all("tokens" in message for message in messages):  # without the Harmony context: the prompt's own ids
+        ids = [token_id for message in messages for token_id in token_ids(message["tokens"])]
+        return ReportedInput(ids, counted) if ids else None
     return _rendered(messages, counted)
 
 
-def _rendered(messages: Sequence[Mapping[str, Any]], counted: int | None) -> ToldInput | None:
+def _rendered(messages: Sequence[Mapping[str, Any]], counted: int | None) -> ReportedInput | None:
     texts = list(_texts(messages, 0))
     # The library has no bound of its own.
     if sum(map(len, texts)) > _RENDERED_AT_MOST or any(map(is_endless, texts)):
         return None
-    found: list[int] | None = None
+    first: list[int] | None = None
     try:
-        conversation = Conversation.from_messages([Message.from_dict(dict(one)) for one in messages])
+        conversation = Conversation.from_messages([Message.from_dict(dict(message)) for message in messages])
         for config in _KEEPS_REASONING:
             ids = encoding().render_conversation_for_completion(conversation, Role.ASSISTANT, config=config)
             if len(ids) == counted:
-                return ToldInput(ids, counted)
-            found = found or ids
+                return ReportedInput(ids, counted)
+            first = first or ids
     except (HarmonyError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
-    return None if found is None else ToldInput(found, counted)
+    return None if first is None else ReportedInput(first, counted)
 
 
 def _texts(value: object, depth: int) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif depth < 64 and isinstance(value, Mapping | list):
-        for one in [*value, *value.values()] if isinstance(value, Mapping) else value:
-            yield from _texts(one, depth + 1)
+        for part in [*value, *value.values()] if isinstance(value, Mapping) else value:
+            yield from _texts(part, depth + 1)
 
 
 def _counted(usage: object) -> int | None:
