@@ -9,13 +9,13 @@ from inspector.protocol.harmony.vocab import Marker
 _ELSE: Final = {
     State.BETWEEN: "rejected",
     State.BODY: "text of the body",
-    State.REFUSED: "stays rejected",
+    State.REJECTED: "stays rejected",
 }
 
 
 def _words(state: State) -> str:
     """The state as the docs call it; its value `refused` is what scripts see."""
-    return "rejected" if state is State.REFUSED else str(state)
+    return "rejected" if state is State.REJECTED else str(state)
 
 
 def grammar_table() -> str:

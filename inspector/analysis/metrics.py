@@ -106,7 +106,7 @@ def _channels(reading: Reading, choice: ChoiceReading) -> list[ChannelFigures]:
             last = reading.arrival_s(choice.tokens.events[message.body_end - 1])
             if first is not None and last is not None:
                 durations[channel] = durations.get(channel, 0.0) + last - first
-    refused = sum(refusal.end - refusal.at for refusal in choice.transcript.refusals)
+    refused = sum(rejected_run.end - rejected_run.at for rejected_run in choice.transcript.rejected_runs)
     channels = [
         ChannelFigures(channel=channel, tokens=count, duration_s=durations.get(channel))
         for channel, count in counts.items()

@@ -448,7 +448,7 @@ def _near(places: Sequence[Place], finding: Finding, evidence: Evidence) -> Plac
         reading = evidence.reading
         if reading.header.endpoint not in reading.engine.silent:
             return None  # an error of the parser does not break this connection
-        rejected_at = [refusal.at for refusal in evidence.choice.transcript.refusals[:1]]
+        rejected_at = [rejected_run.at for rejected_run in evidence.choice.transcript.rejected_runs[:1]]
         rejected_at.append(len(evidence.ids) - 1)
         return next(
             (place for place in places if any(place.start <= at < place.end for at in rejected_at)), None

@@ -21,7 +21,7 @@ from inspector.issues.issue import Ended
 from inspector.protocol.harmony.parser_errors import RejectionReason, parser_error
 from inspector.protocol.harmony.states import State, after
 from inspector.protocol.harmony.text import text_of
-from inspector.protocol.harmony.transcript import Message, Refusal
+from inspector.protocol.harmony.transcript import Message, RejectedRun
 from inspector.protocol.harmony.violations import Violated, Violation, between, of_body, of_header
 from inspector.protocol.harmony.vocab import Marker, encode, encode_plain, is_marker
 
@@ -252,16 +252,16 @@ class Evidence:
     @cached_property
     def states(self) -> list[State]:
         """The state before each token, and the one after the last."""
-        rejected: set[int | None] = {refusal.at for refusal in self.choice.transcript.refusals}
+        rejected: set[int | None] = {rejected_run.at for rejected_run in self.choice.transcript.rejected_runs}
         rejected.add(self.rejected_at)
         # A completion that brings its own <|start|> begins between messages.
         state = State.BETWEEN if self.ids and self.ids[0] == Marker.START else State.ROLE
         states = [state]
         for place, token_id in enumerate(self.ids):
-            state = State.REFUSED if place in rejected else after(state, token_id)
+            state = State.REJECTED if place in rejected else after(state, token_id)
             states.append(state)
         if self.rejection is not None and self.rejected_at is None:
-            states[-1] = State.REFUSED
+            states[-1] = State.REJECTED
         return states
 
     @cached_property
@@ -274,9 +274,9 @@ class Evidence:
         spans: list[tuple[int, int, Violated | None]] = []
         if self._supposed is not None:
             return [(len(ids) - 2, len(ids), violated)] if (violated := between(ids, len(ids) - 1)) else []
-        for refusal in transcript.refusals:
-            if refusal.at >= 0:
-                spans.append(self._rejected_span(refusal))
+        for rejected_run in transcript.rejected_runs:
+            if rejected_run.at >= 0:
+                spans.append(self._rejected_span(rejected_run))
         if (
             self.rejected_at is not None
             and self.rejection is not None
@@ -303,13 +303,13 @@ class Evidence:
             key=lambda span: span[:2],
         )
 
-    def _rejected_span(self, refusal: Refusal) -> tuple[int, int, Violated | None]:
-        if not refusal.in_header:
-            return max(refusal.at - 1, 0), refusal.at + 1, between(self.ids, refusal.at)
-        end = min(refusal.at + 1, refusal.start + _HEADER_TOKENS)
-        error = parser_error(refusal.words)
-        violated = of_header(self.ids, refusal.start, end, error, in_prompt=refusal.in_prompt)
-        return refusal.start, refusal.at + 1, violated
+    def _rejected_span(self, rejected_run: RejectedRun) -> tuple[int, int, Violated | None]:
+        if not rejected_run.in_header:
+            return max(rejected_run.at - 1, 0), rejected_run.at + 1, between(self.ids, rejected_run.at)
+        end = min(rejected_run.at + 1, rejected_run.start + _HEADER_TOKENS)
+        error = parser_error(rejected_run.words)
+        violated = of_header(self.ids, rejected_run.start, end, error, in_prompt=rejected_run.in_prompt)
+        return rejected_run.start, rejected_run.at + 1, violated
 
     def reported_violation(self, message: Mapping[str, str]) -> Violation | None:
         """The violation in a header of the final object, as far as its recipient shows it."""

@@ -189,7 +189,7 @@ def script_of_capture(capture: Capture) -> Script:
         name="capture",
         sentence="The tokens of a capture.",
         turns=(tuple(reading.choice.tokens.ids),),
-        well_formed=not reading.choice.transcript.refusals,
+        well_formed=not reading.choice.transcript.rejected_runs,
         expect=Expectation(
             reasoning=_pieces(reading, REASONING),
             content=_pieces(reading, CONTENT),

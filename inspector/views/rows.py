@@ -172,7 +172,10 @@ def token_state(choice: ChoiceReading) -> Iterator[tuple[int, int, str, int | No
         body = message.body if message.in_body else message.end
         runs.append((message.start, body, "header", number, channel))
         runs.append((body, message.end, "body", number, channel))
-    runs.extend((refusal.start, refusal.end, "refused", None, None) for refusal in choice.transcript.refusals)
+    runs.extend(
+        (rejected_run.start, rejected_run.end, "refused", None, None)
+        for rejected_run in choice.transcript.rejected_runs
+    )
     yield from sorted(run for run in runs if run[0] < run[1])
 
 

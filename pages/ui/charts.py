@@ -122,7 +122,10 @@ def _channels(choice: ChoiceReading) -> dict[str, list[int]]:
     at = 0
     spans = [
         *((m.body, m.body_end, m.header.channel or "none") for m in choice.transcript.messages if m.in_body),
-        *((refusal.start, refusal.end, "refused") for refusal in choice.transcript.refusals),
+        *(
+            (rejected_run.start, rejected_run.end, "refused")
+            for rejected_run in choice.transcript.rejected_runs
+        ),
     ]
     for start, end, channel in sorted(spans):
         framing.extend(range(at, start))

@@ -32,7 +32,7 @@ def looked_at(reading: Reading) -> list[Any]:
                 one.evidence,
                 one.tokens,
                 one.transcript.messages,
-                one.transcript.refusals,
+                one.transcript.rejected_runs,
                 one.expected,
                 one.deltas,
             )

@@ -147,8 +147,10 @@ def test_every_rejection_of_the_reference_parser_has_an_answer(ids: list[int], e
     header = Header(endpoint=endpoint, request={"ignore_eos": False})
     reading = read(Capture(header=header, events=[Event(json.dumps(payload))]))
     findings = [finding for finding in audit(reading) if finding.code in REJECTED]
-    refusals = [refusal for refusal in reading.choice.transcript.refusals if refusal.at >= 0]
-    assert endpoint is Endpoint.CHAT or len(findings) == len(refusals)
+    rejected_runs = [
+        rejected_run for rejected_run in reading.choice.transcript.rejected_runs if rejected_run.at >= 0
+    ]
+    assert endpoint is Endpoint.CHAT or len(findings) == len(rejected_runs)
     assert all(answers_of_findings(findings, reading))
 
 

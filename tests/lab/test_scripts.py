@@ -60,7 +60,7 @@ def test_tracker_rejects_what_the_reference_parser_rejects() -> None:
     empty = Capture(header=Header(endpoint=Endpoint.TOKENS), events=())
 
     def refused(turn: tuple[int, ...]) -> bool:
-        return bool(read(empty, truth=turn).choice.transcript.refusals)
+        return bool(read(empty, truth=turn).choice.transcript.rejected_runs)
 
     wrong = [
         (script.name, number)

@@ -23,7 +23,7 @@ from inspector.protocol.harmony.contract import FUNCTIONS
 from inspector.protocol.harmony.parser_errors import parser_error
 from inspector.protocol.harmony.states import State
 from inspector.protocol.harmony.text import text_of
-from inspector.protocol.harmony.transcript import Refusal
+from inspector.protocol.harmony.transcript import RejectedRun
 
 _SPECIAL = "<|"
 
@@ -178,48 +178,52 @@ def _text_without_field(
 
 def parser_rejections(choice: ChoiceReading) -> Iterator[Finding]:
     """What the reference parser rejects: one finding per run."""
-    for refusal in choice.transcript.refusals:
-        if refusal.at < 0:
-            yield _prompt_finding(choice, refusal)
+    for rejected_run in choice.transcript.rejected_runs:
+        if rejected_run.at < 0:
+            yield _prompt_finding(choice, rejected_run)
             continue
-        span = (refusal.start, refusal.at + 1) if refusal.in_header else (refusal.at, refusal.at + 1)
+        span = (
+            (rejected_run.start, rejected_run.at + 1)
+            if rejected_run.in_header
+            else (rejected_run.at, rejected_run.at + 1)
+        )
         event_start, event_end = events_of(choice, *span)
         yield Finding(
-            kind=Kind.BAD_HEADER if refusal.in_header else Kind.UNEXPECTED_TOKEN,
+            kind=Kind.BAD_HEADER if rejected_run.in_header else Kind.UNEXPECTED_TOKEN,
             severity=Severity.ERROR,
-            facts=_rejection_facts(choice, refusal),
+            facts=_rejection_facts(choice, rejected_run),
             token_start=span[0],
             token_end=span[1],
             event_start=event_start,
             event_end=event_end,
             generated=text_of(choice.tokens.ids[span[0] : span[1]]),
-            delivered=refusal.words,
+            delivered=rejected_run.words,
             choice=choice.index,
         )
 
 
-def _prompt_finding(choice: ChoiceReading, refusal: Refusal) -> Finding:
+def _prompt_finding(choice: ChoiceReading, rejected_run: RejectedRun) -> Finding:
     return Finding(
-        kind=Kind.BAD_HEADER if refusal.in_header else Kind.UNEXPECTED_TOKEN,
+        kind=Kind.BAD_HEADER if rejected_run.in_header else Kind.UNEXPECTED_TOKEN,
         severity=Severity.ERROR,
-        facts=PromptRejection(words=refusal.words),
-        delivered=refusal.words,
+        facts=PromptRejection(words=rejected_run.words),
+        delivered=rejected_run.words,
         choice=choice.index,
     )
 
 
-def _rejection_facts(choice: ChoiceReading, refusal: Refusal) -> ParserRejection:
+def _rejection_facts(choice: ChoiceReading, rejected_run: RejectedRun) -> ParserRejection:
     ids = choice.tokens.ids
-    error = parser_error(refusal.words)
+    error = parser_error(rejected_run.words)
     return ParserRejection(
-        code=Code.HEADER_REJECTED if refusal.in_header else Code.TOKEN_REJECTED,
-        words=refusal.words,
-        token_id=None if refusal.in_header else ids[refusal.at],
+        code=Code.HEADER_REJECTED if rejected_run.in_header else Code.TOKEN_REJECTED,
+        words=rejected_run.words,
+        token_id=None if rejected_run.in_header else ids[rejected_run.at],
         quoted=None if error is None else error.quoted or None,
-        header_sent=True if refusal.in_header else None,
-        ended=True if refusal.in_header else None,
-        between=refusal.state is State.BETWEEN,
-        resumes_at=refusal.end if refusal.end < len(ids) else None,
+        header_sent=True if rejected_run.in_header else None,
+        ended=True if rejected_run.in_header else None,
+        between=rejected_run.state is State.BETWEEN,
+        resumes_at=rejected_run.end if rejected_run.end < len(ids) else None,
     )
 
 
@@ -229,9 +233,9 @@ def _swallowed(choice: ChoiceReading, alignment: Alignment, *, error_reported: b
         return
     ids = choice.tokens.ids
     loose = [fate for fate in alignment.fates if fate.message is None and fate.state is FateState.UNSERVED]
-    for refusal in choice.transcript.refusals:
-        first = bisect_left(loose, refusal.at, key=lambda fate: fate.start)
-        last = bisect_left(loose, refusal.end, key=lambda fate: fate.start)
+    for rejected_run in choice.transcript.rejected_runs:
+        first = bisect_left(loose, rejected_run.at, key=lambda fate: fate.start)
+        last = bisect_left(loose, rejected_run.end, key=lambda fate: fate.start)
         lost = loose[first:last]
         if not lost:
             continue

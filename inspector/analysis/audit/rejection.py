@@ -96,7 +96,7 @@ def _placed(
     choice = open_choices[0]
     if any(places and places[-1] > server_error.event for places in (choice.tokens.events, _events(choice))):
         return None  # the server went on: its error does not end what it sent
-    if choice.transcript.refusals and not ids_missing:
+    if choice.transcript.rejected_runs and not ids_missing:
         return None
     exact = bool(choice.tokens) and not ids_missing and not _several_per_event(choice)
     where = _Where(choice, exact=exact)

@@ -10,7 +10,7 @@ from typing import Final
 from inspector.protocol.harmony.states import STOPS
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.tracker import HarmonyTracker
-from inspector.protocol.harmony.transcript import Message, Refusal, Transcript
+from inspector.protocol.harmony.transcript import Message, RejectedRun, Transcript
 from inspector.protocol.harmony.vocab import Marker
 
 _AUTHOR: Final = re.compile(r"[^\s<]+")
@@ -68,13 +68,13 @@ def parse(ids: Sequence[int]) -> tuple[PromptMessage, ...]:
     """All messages of a prompt, and the rejected tokens between them, in token order."""
     transcript = Transcript()
     transcript.receive(HarmonyTracker(()).receive(ids), len(ids))
-    runs: list[Message | Refusal] = [*transcript.messages, *transcript.refusals]
+    runs: list[Message | RejectedRun] = [*transcript.messages, *transcript.rejected_runs]
     runs.sort(key=lambda run: run.start)
     return tuple(_message(index, run, ids) for index, run in enumerate(runs))
 
 
-def _message(index: int, run: Message | Refusal, ids: Sequence[int]) -> PromptMessage:
-    if isinstance(run, Refusal):
+def _message(index: int, run: Message | RejectedRun, ids: Sequence[int]) -> PromptMessage:
+    if isinstance(run, RejectedRun):
         return _rejected(index, run, ids)
     body = run.body if run.in_body else run.end
     author = _author(ids[run.start + 1 : min(body, run.start + _HEADER_AT_MOST)])
@@ -95,7 +95,7 @@ def _message(index: int, run: Message | Refusal, ids: Sequence[int]) -> PromptMe
     )
 
 
-def _rejected(index: int, run: Refusal, ids: Sequence[int]) -> PromptMessage:
+def _rejected(index: int, run: RejectedRun, ids: Sequence[int]) -> PromptMessage:
     """Tokens that the parser rejects; of a rejected header, what it would be."""
     cut = index == 0 and run.start == 0 and ids[0] != Marker.START
     body, end = run.start, run.end

@@ -38,9 +38,9 @@ def _runs(ids: Sequence[int], transcript: Transcript) -> list[tuple[int, int, bo
     for message in transcript.messages:
         if message.in_body:
             body[message.body : message.body_end] = b"\1" * (message.body_end - message.body)
-    for refusal in transcript.refusals:
+    for rejected_run in transcript.rejected_runs:
         inside = False
-        for place in range(max(refusal.at, 0), min(refusal.end, len(ids))):
+        for place in range(max(rejected_run.at, 0), min(rejected_run.end, len(ids))):
             body[place] = inside
             inside = ids[place] == Marker.MESSAGE or (inside and ids[place] < FIRST_SPECIAL)
     runs: list[tuple[int, int, bool]] = []

@@ -329,7 +329,7 @@ def _apart(reading: Reading) -> Reading:
 def _choice_apart(choice: ChoiceReading) -> ChoiceReading:
     transcript = copy.copy(choice.transcript)
     transcript.messages = [copy.copy(message) for message in transcript.messages]
-    transcript.refusals = [copy.copy(refusal) for refusal in transcript.refusals]
+    transcript.rejected_runs = [copy.copy(rejected_run) for rejected_run in transcript.rejected_runs]
     return replace(
         choice,
         tokens=Tokens(list(choice.tokens.ids), list(choice.tokens.events)),

@@ -116,8 +116,8 @@ def expect(transcript: Transcript, contract: Contract = STANDARD) -> Expected:
                 ExpectedCall(name=recipient.removeprefix(FUNCTIONS), segment=segment, message=number)
             )
     segments.extend(
-        Segment(start=max(refusal.at, 0), end=refusal.end, field=None, message=None)
-        for refusal in transcript.refusals
+        Segment(start=max(rejected_run.at, 0), end=rejected_run.end, field=None, message=None)
+        for rejected_run in transcript.rejected_runs
     )
     segments.sort(key=lambda segment: segment.start)
     return Expected(segments=tuple(segments), calls=tuple(calls), separator=contract.separator)

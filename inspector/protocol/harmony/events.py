@@ -53,7 +53,7 @@ class MessageClosed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
+class TokenRejected:
     """The reference parser rejected the token at `at`; all is rejected from there to the next `<|start|>`."""
 
     at: int
@@ -63,7 +63,7 @@ class Refused:
     """The reference parser's own message, verbatim."""
 
 
-HarmonyEvent = HeaderOpened | HeaderClosed | BodyAdded | MessageClosed | Refused
+HarmonyEvent = HeaderOpened | HeaderClosed | BodyAdded | MessageClosed | TokenRejected
 
 
 def shifted(event: HarmonyEvent, by: int) -> HarmonyEvent:

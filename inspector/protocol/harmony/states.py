@@ -24,7 +24,7 @@ class State(StrEnum):
     """After `<|constrain|>`."""
     BODY = "body"
     """After `<|message|>`."""
-    REFUSED = "refused"
+    REJECTED = "refused"
     """After a token that the reference parser rejected, until the next `<|start|>`."""
 
 
@@ -45,7 +45,7 @@ TRANSITIONS: Final[dict[tuple[State, Marker], State]] = {
     (State.BODY, Marker.END): State.BETWEEN,
     (State.BODY, Marker.RETURN): State.BETWEEN,
     (State.BODY, Marker.CALL): State.BETWEEN,
-    (State.REFUSED, Marker.START): State.ROLE,
+    (State.REJECTED, Marker.START): State.ROLE,
 }
 """A special token that is not listed is text of the header or body, is rejected between messages, and stays
 rejected after a rejection."""
@@ -60,4 +60,4 @@ def after(state: State, token_id: int) -> State:
     """The state after one token, if the reference parser accepts it."""
     if token_id in LEAVES[state]:
         return TRANSITIONS[state, Marker(token_id)]
-    return State.REFUSED if state is State.BETWEEN else state
+    return State.REJECTED if state is State.BETWEEN else state

@@ -19,7 +19,7 @@ those by searches that run in C. So each step takes all tokens up to the next on
     BETWEEN         `<|start|>`, or a whole header from the cache     `_open_header`
     header states   words, and the special token that ends them       `_read_header`
     BODY            text, and the stop token that closes the message  `_read_body`
-    REFUSED         everything before the next `<|start|>`            `_skip_rejected`
+    REJECTED        everything before the next `<|start|>`            `_skip_rejected`
 
 What the reference parser is not fed
 ------------------------------------
@@ -67,7 +67,7 @@ from inspector.protocol.harmony.events import (
     HeaderClosed,
     HeaderOpened,
     MessageClosed,
-    Refused,
+    TokenRejected,
 )
 from inspector.protocol.harmony.states import LEAVES, TRANSITIONS, State
 from inspector.protocol.harmony.transcript import USUAL_PROMPT
@@ -141,7 +141,7 @@ class HarmonyTracker:
         for numbers, outside in _split(ids):
             self._parse(_Chunk(numbers))
             if outside is not None:
-                if self.state is not State.REFUSED:
+                if self.state is not State.REJECTED:
                     self._reject(self.count, f"{outside} is not a token id")
                 self.count += 1
 
@@ -157,7 +157,7 @@ class HarmonyTracker:
                 match self.state:
                     case State.BODY:
                         taken = self._read_body(end - at, leaving)
-                    case State.REFUSED:
+                    case State.REJECTED:
                         taken = self._skip_rejected(end - at, leaving)
                     case _:
                         taken = self._read_header(ids[at : end + 1], leaving)
@@ -226,8 +226,8 @@ class HarmonyTracker:
         return size
 
     def _reject(self, at: int, message: str) -> None:
-        self._events.append(Refused(at=at, state=self.state, words=message))
-        self.state = State.REFUSED
+        self._events.append(TokenRejected(at=at, state=self.state, words=message))
+        self.state = State.REJECTED
 
     def _parsed_header(self) -> Header:
         # Read once per message: the header properties of the parser are cheap, its messages are not.

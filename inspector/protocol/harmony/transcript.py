@@ -11,7 +11,7 @@ from inspector.protocol.harmony.events import (
     HeaderClosed,
     HeaderOpened,
     MessageClosed,
-    Refused,
+    TokenRejected,
 )
 from inspector.protocol.harmony.states import HEADER_STATES, State
 
@@ -42,7 +42,7 @@ class Message:
 
 
 @dataclass(slots=True)
-class Refusal:
+class RejectedRun:
     """A run of tokens from the one that the reference parser rejected to the next `<|start|>`.
 
     For a rejected header the run begins with the header's own first token, as `start` says; `at` is the
@@ -68,10 +68,10 @@ class Transcript:
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
-        self.refusals: list[Refusal] = []
+        self.rejected_runs: list[RejectedRun] = []
         self.count = 0
         """Tokens folded so far."""
-        self._open: Message | Refusal | None = None
+        self._open: Message | RejectedRun | None = None
 
     def receive(self, events: Sequence[HarmonyEvent], count: int) -> None:
         """Fold some events; `count` is the number of tokens of the completion so far."""
@@ -95,7 +95,7 @@ class Transcript:
                     self._open = None
                     if at < 0:  # all of it stands in the prompt
                         self.messages.pop()
-                case Refused(at=at, state=state, words=words):
+                case TokenRejected(at=at, state=state, words=words):
                     self._refuse(at, state, words)
                 case _:
                     assert_never(event)
@@ -114,8 +114,8 @@ class Transcript:
         else:
             self._close(at)
         end = max(at + 1, 0)
-        self._open = Refusal(max(start, 0), at=at, end=end, state=state, words=words, in_prompt=in_prompt)
-        self.refusals.append(self._open)
+        self._open = RejectedRun(max(start, 0), at=at, end=end, state=state, words=words, in_prompt=in_prompt)
+        self.rejected_runs.append(self._open)
 
     def _close(self, at: int) -> None:
         self._stretch(at)
@@ -126,5 +126,5 @@ class Transcript:
         match self._open:
             case Message(in_body=False) as message:
                 message.body = message.body_end = message.end = max(to, message.start)
-            case Refusal() as refusal:
-                refusal.end = max(to, refusal.end)
+            case RejectedRun() as rejected_run:
+                rejected_run.end = max(to, rejected_run.end)

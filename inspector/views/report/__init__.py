@@ -6,7 +6,7 @@ publish it.
 
 from inspector.views.report.facts import Facts, facts
 from inspector.views.report.reports import html_report, markdown_report
-from inspector.views.report.shrink import Reproduction, minimal, refusal, reproduce
+from inspector.views.report.shrink import Reproduction, minimal, rejection_words, reproduce
 
 __all__ = [
     "Facts",
@@ -15,6 +15,6 @@ __all__ = [
     "html_report",
     "markdown_report",
     "minimal",
-    "refusal",
+    "rejection_words",
     "reproduce",
 ]

@@ -14,7 +14,7 @@ from inspector.analysis.audit import Finding, Kind, explain
 from inspector.analysis.audit.words import is_json
 from inspector.analysis.reading import ChoiceReading
 from inspector.protocol.harmony.contract import expect
-from inspector.protocol.harmony.events import Refused
+from inspector.protocol.harmony.events import TokenRejected
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.tracker import HarmonyTracker
 from inspector.protocol.harmony.transcript import Message, Transcript
@@ -51,13 +51,19 @@ def reproduce(choice: ChoiceReading, finding: Finding) -> Reproduction | None:
     if finding.kind in {Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER}:
         words = finding.delivered or ""
         # An earlier rejection would hide this one: begin after it, where parsing resumed.
-        ends = [refusal.end for refusal in choice.transcript.refusals if refusal.end <= finding.token_start]
+        ends = [
+            rejected_run.end
+            for rejected_run in choice.transcript.rejected_runs
+            if rejected_run.end <= finding.token_start
+        ]
         whole = ids[max(ends, default=0) : finding.token_end]
-        if not any(refusal.start == finding.token_start for refusal in choice.transcript.refusals):
+        if not any(
+            rejected_run.start == finding.token_start for rejected_run in choice.transcript.rejected_runs
+        ):
             whole = [*whole, int(Marker.MESSAGE)]  # a header that only the server's error says was rejected
-            if refusal(whole) != words:
+            if rejection_words(whole) != words:
                 return None
-        minimal_ids, shrunk = minimal(whole, lambda part: refusal(part) == words)
+        minimal_ids, shrunk = minimal(whole, lambda part: rejection_words(part) == words)
         return Reproduction(minimal_ids, words, by_parser=True, shrunk=shrunk, script=minimal_ids)
     message = _message_at(choice, finding.token_start)
     if message is None:
@@ -73,13 +79,13 @@ def reproduce(choice: ChoiceReading, finding: Finding) -> Reproduction | None:
     return Reproduction(minimal_ids, explain(finding), by_parser=False, shrunk=shrunk, script=minimal_ids)
 
 
-def refusal(ids: Sequence[int]) -> str | None:
+def rejection_words(ids: Sequence[int]) -> str | None:
     """The reference parser's words on the first token that it rejects; None when it accepts all.
 
     IDs that begin with `<|start|>` bring their own role; others continue `<|start|>assistant`.
     """
     events = HarmonyTracker(_prompt(ids)).receive(ids)
-    return next((event.words for event in events if isinstance(event, Refused)), None)
+    return next((event.words for event in events if isinstance(event, TokenRejected)), None)
 
 
 def minimal(ids: Sequence[int], fails: Fails) -> tuple[list[int], bool]:

@@ -15,7 +15,7 @@ from inspector.analysis.audit.rejection_findings import is_rejection
 from inspector.analysis.reading import ChoiceReading, Evidence, Reading
 from inspector.inspection.inspection import Examined
 from inspector.protocol.harmony.parser_errors import parser_error
-from inspector.protocol.harmony.transcript import Message, Refusal
+from inspector.protocol.harmony.transcript import Message, RejectedRun
 from inspector.protocol.harmony.vocab import MARKERS
 from inspector.views.payload import (
     Block,
@@ -185,16 +185,16 @@ def _events(reading: Reading, events: Sequence[int]) -> Events:
 
 def _blocks(choice: ChoiceReading) -> list[Block]:
     transcript = choice.transcript
-    items: list[Message | Refusal] = [
+    items: list[Message | RejectedRun] = [
         message for message in transcript.messages if message.start < message.end
     ]
-    items.extend(transcript.refusals)
+    items.extend(transcript.rejected_runs)
     return [block(item, choice.tokens.ids) for item in sorted(items, key=lambda item: item.start)]
 
 
-def block(item: Message | Refusal, ids: Sequence[int]) -> Block:
+def block(item: Message | RejectedRun, ids: Sequence[int]) -> Block:
     """The block of a message or of a rejected run; `culprit` is what the parser rejected in it."""
-    if isinstance(item, Refusal):
+    if isinstance(item, RejectedRun):
         error = parser_error(item.words) if item.in_header else None
         blamed = None if error is None else culprit(ids, item.start, item.at, error)
         return {

@@ -12,7 +12,7 @@ from inspector.analysis.audit import Rejection
 from inspector.analysis.reading import ChoiceReading
 from inspector.capture.deltas import Delta
 from inspector.protocol.harmony.reconstruction import Reconstruction
-from inspector.protocol.harmony.transcript import Message, Refusal
+from inspector.protocol.harmony.transcript import Message, RejectedRun
 from inspector.views.payload import Block, BlockChange, Events, Increment, StreamState, Unit
 from inspector.views.strip.complete import block, field_block, reconstruction_row
 from inspector.views.strip.texts import SplitTexts, vocabulary
@@ -40,7 +40,7 @@ class Growth:
         self._ids_sent: set[int] | None = None if start else set()
         self._split = SplitTexts()
         self._messages = 0
-        self._refusals = 0
+        self._rejected_runs = 0
         self._blocks = 0
         """Blocks of the reader that do not change any more."""
         self._deltas = 0
@@ -167,9 +167,9 @@ class Growth:
     def _changed_blocks(self, choice: ChoiceReading, end: int) -> BlockChange:
         """The blocks after the settled ones; a block is settled once another one follows."""
         transcript, ids = choice.transcript, choice.tokens.ids
-        changed: list[Message | Refusal] = [
+        changed: list[Message | RejectedRun] = [
             *(message for message in transcript.messages[self._messages :] if message.start < message.end),
-            *transcript.refusals[self._refusals :],
+            *transcript.rejected_runs[self._rejected_runs :],
         ]
         changed.sort(key=lambda item: item.start)
         change: BlockChange = {
@@ -179,8 +179,8 @@ class Growth:
         for item in changed[:-1]:
             if item.end <= end:
                 self._blocks += 1
-                if isinstance(item, Refusal):
-                    self._refusals += 1
+                if isinstance(item, RejectedRun):
+                    self._rejected_runs += 1
                 else:
                     self._messages += 1
         return change
@@ -224,7 +224,7 @@ class Growth:
         }
 
 
-def _within(item: Message | Refusal, ids: Sequence[int], end: int) -> Block:
+def _within(item: Message | RejectedRun, ids: Sequence[int], end: int) -> Block:
     """The block of an item, cut to the cells sent so far."""
     whole = block(item, ids)
     return {**whole, "body": min(whole["body"], end), "end": min(whole["end"], end)}
@@ -280,8 +280,8 @@ def stream_position(choice: ChoiceReading) -> StreamState:
     """The current state of the stream: state, channel and recipient of the open message or rejected run."""
     transcript = choice.transcript
     last = transcript.messages[-1] if transcript.messages else None
-    refusal = transcript.refusals[-1] if transcript.refusals else None
-    if refusal is not None and (last is None or refusal.start >= last.start):
+    rejected_run = transcript.rejected_runs[-1] if transcript.rejected_runs else None
+    if rejected_run is not None and (last is None or rejected_run.start >= last.start):
         return {"state": "refused", "channel": None, "recipient": None, "message": None}
     if last is None or not choice.has_ids:
         field = choice.deltas[-1].field if choice.deltas else None

@@ -16,7 +16,7 @@ from inspector.lab.results import all_runs
 from inspector.protocol.harmony.parser_errors import ParserError, RejectionReason, parser_error
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.tracker import HarmonyTracker
-from inspector.protocol.harmony.transcript import Refusal, Transcript
+from inspector.protocol.harmony.transcript import RejectedRun, Transcript
 from inspector.protocol.harmony.vocab import Marker, encode
 from tests.support.matrix import Seen, seen
 from tests.support.streams import CLOSED, aborted, chat_chunk
@@ -55,11 +55,11 @@ def parser_failures() -> list[tuple[str, Seen]]:
     ]
 
 
-def refused(script: Script) -> Refusal | None:
+def refused(script: Script) -> RejectedRun | None:
     """Where the reference parser stops in all that the model was made to emit."""
     transcript = Transcript()
     transcript.receive(HarmonyTracker().receive(script.sampled), len(script.sampled))
-    return transcript.refusals[0] if transcript.refusals else None
+    return transcript.rejected_runs[0] if transcript.rejected_runs else None
 
 
 def wrong(failure: Seen) -> str:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.protocol.harmony.events import Refused
+from inspector.protocol.harmony.events import TokenRejected
 from inspector.protocol.harmony.parser_errors import ParserError, RejectionReason, parser_error
 from inspector.protocol.harmony.tracker import HarmonyTracker
 from inspector.protocol.harmony.vocab import encode
@@ -13,7 +13,7 @@ THINK = "<|channel|>analysis<|message|>x<|end|>"
 def said(text: str) -> str:
     """What the reference parser says of a stream."""
     events = HarmonyTracker().receive(encode(text))
-    return next(event.words for event in events if isinstance(event, Refused))
+    return next(event.words for event in events if isinstance(event, TokenRejected))
 
 
 @pytest.mark.parametrize(

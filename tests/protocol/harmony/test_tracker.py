@@ -14,7 +14,7 @@ from inspector.protocol.harmony.events import (
     HeaderClosed,
     HeaderOpened,
     MessageClosed,
-    Refused,
+    TokenRejected,
 )
 from inspector.protocol.harmony.states import State
 from inspector.protocol.harmony.text import text_of
@@ -138,7 +138,7 @@ def test_stop_markers_in_a_header_are_its_text_and_close_nothing(marker: str) ->
 
 def test_return_after_end_is_refused_in_the_servers_words() -> None:
     events = track("<|channel|>analysis<|message|>x<|end|><|return|>")
-    assert events[-1] == Refused(
+    assert events[-1] == TokenRejected(
         at=5, state=State.BETWEEN, words="Unexpected token 200002 while expecting start token 200006"
     )
 
@@ -156,7 +156,7 @@ def test_return_after_end_is_refused_in_the_servers_words() -> None:
 )
 def test_a_bad_header_is_refused_at_its_message_marker(head: str, words: str) -> None:
     ids = encode(f"<|channel|>final<|message|>x<|end|>{head}<|message|>Hi<|end|>")
-    refused = [event for event in HarmonyTracker().receive(ids) if isinstance(event, Refused)]
+    refused = [event for event in HarmonyTracker().receive(ids) if isinstance(event, TokenRejected)]
     at = len(encode(f"<|channel|>final<|message|>x<|end|>{head}"))
     assert [(one.at, one.state in {State.ROLE, State.CHANNEL}) for one in refused] == [(at, True)]
     assert refused[0].words.startswith(words)
@@ -165,7 +165,7 @@ def test_a_bad_header_is_refused_at_its_message_marker(head: str, words: str) ->
 def test_after_a_refusal_it_goes_on_at_the_next_start() -> None:
     refused = "<|channel|>analysis<|message|>x<|end|>oops<|message|>y"
     good = "<|start|>assistant<|channel|>final<|message|>Hi<|return|>"
-    after = [event for event in track(refused + good) if not isinstance(event, Refused)][4:]
+    after = [event for event in track(refused + good) if not isinstance(event, TokenRejected)][4:]
     assert after == [
         HeaderOpened(at=8),
         HeaderClosed(at=12, header=header("final")),
@@ -179,7 +179,7 @@ def test_an_id_that_is_no_token_is_refused_where_it_stands(bad: int) -> None:
     tracker = HarmonyTracker()
     tracker.receive(encode("<|channel|>final<|message|>x<|end|>"))
     (refused,) = tracker.receive([bad])
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, TokenRejected)
     assert refused.at == 5
     assert str(bad) in refused.words
 
@@ -201,7 +201,7 @@ def test_of_a_prompt_only_what_follows_its_last_start_matters() -> None:
 
 def test_a_prompt_that_ends_between_messages_expects_a_start() -> None:
     refused = track("x", prompt="<|start|>user<|message|>hi<|end|>")[-1]
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, TokenRejected)
     assert refused.at == 0
 
 
@@ -248,7 +248,7 @@ def first_message_of_the_parser(ids: Sequence[int]) -> tuple[int, str] | None:
 @settings(max_examples=150, deadline=None)
 def test_the_first_rejection_has_the_first_message_of_the_parser(pieces: list[str]) -> None:
     ids = encode("".join(pieces))
-    refused = [event for event in HarmonyTracker().receive(ids) if isinstance(event, Refused)]
+    refused = [event for event in HarmonyTracker().receive(ids) if isinstance(event, TokenRejected)]
     assert first_message_of_the_parser(ids) == ((refused[0].at, refused[0].words) if refused else None)
 
 
@@ -283,7 +283,7 @@ def test_a_header_that_comes_again_changes_nothing(
         ids += [*head, *(token for body in bodies for token in body), *stop]
     whole, single = HarmonyTracker(), HarmonyTracker()
     found = whole.receive(ids)
-    refused = [event for event in found if isinstance(event, Refused)]
+    refused = [event for event in found if isinstance(event, TokenRejected)]
     assert first_message_of_the_parser(ids) == ((refused[0].at, refused[0].words) if refused else None)
     # Token by token no header is ever known as a whole, and the reference parser is fed each.
     one_by_one = [event for token in ids for event in single.receive([token])]
@@ -298,7 +298,7 @@ def test_a_header_is_read_up_to_a_bound(size: int, is_read: bool) -> None:
     head, word, tail = encode(" to=functions."), encode(" a")[-1:], encode("<|message|>")
     header = head + word * (size - len(head) - len(tail)) + tail
     last = HarmonyTracker().receive(header)[-1]
-    assert isinstance(last, Refused)  # either as too long, or for its words
+    assert isinstance(last, TokenRejected)  # either as too long, or for its words
     assert (last.at, "4,096" in last.words) == (size - 1, not is_read)
 
 
@@ -356,7 +356,7 @@ def test_the_transcript_does_not_depend_on_how_tokens_are_cut(
     edges = [0, *sorted(min(cut, len(ids)) for cut in cuts), len(ids)]
     for start, end in pairwise(edges):
         parts.receive(tracker.receive(ids[start:end]), end)
-    assert (parts.messages, parts.refusals) == (whole.messages, whole.refusals)
+    assert (parts.messages, parts.rejected_runs) == (whole.messages, whole.rejected_runs)
 
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="<"), min_size=1, max_size=30)
@@ -390,7 +390,7 @@ def test_rendered_conversations_are_read_as_the_reference_parser_reads_them(
     transcript.receive(HarmonyTracker().receive(ids), len(ids))
     parsed = encoding().parse_messages_from_completion_tokens(ids, Role.ASSISTANT)
     assert parsed
-    assert not transcript.refusals
+    assert not transcript.rejected_runs
     assert all(one.complete for one in transcript.messages)
     assert [
         (
@@ -414,5 +414,5 @@ def test_rendered_conversations_are_read_as_the_reference_parser_reads_them(
 @pytest.mark.parametrize("bad", [2**40, -1])
 def test_an_id_that_no_parser_takes_is_refused_where_it_stands(bad: int) -> None:
     events = HarmonyTracker().receive([*encode("<|channel|>final<|message|>a"), bad, *encode("b")])
-    (refused,) = [event for event in events if isinstance(event, Refused)]
+    (refused,) = [event for event in events if isinstance(event, TokenRejected)]
     assert (refused.at, refused.state) == (4, State.BODY)

@@ -44,23 +44,23 @@ def test_an_empty_body_is_a_message() -> None:
 
 def test_what_is_refused_between_messages_is_one_run_to_the_next_start() -> None:
     transcript = fold(HEAD + "a<|end|>x y<|channel|>z<|start|>assistant" + HEAD + "b")
-    (refusal,) = transcript.refusals
-    assert (refusal.start, refusal.at, refusal.end, refusal.in_header) == (5, 5, 9, False)
-    assert refusal.state is State.BETWEEN
+    (rejected_run,) = transcript.rejected_runs
+    assert (rejected_run.start, rejected_run.at, rejected_run.end, rejected_run.in_header) == (5, 5, 9, False)
+    assert rejected_run.state is State.BETWEEN
     assert [spans(message) for message in transcript.messages] == [(0, 3, 4, 5), (9, 14, 15, 15)]
 
 
 def test_a_refused_header_is_no_message_and_its_run_begins_with_it() -> None:
     transcript = fold(HEAD + "a<|end|><|start|>assistantary<|message|>x<|end|>")
-    (refusal,) = transcript.refusals
-    assert (refusal.start, refusal.at, refusal.end, refusal.in_header) == (5, 8, 11, True)
+    (rejected_run,) = transcript.rejected_runs
+    assert (rejected_run.start, rejected_run.at, rejected_run.end, rejected_run.in_header) == (5, 8, 11, True)
     assert len(transcript.messages) == 1
 
 
 @pytest.mark.parametrize("prompt", ["<|start|>user<|message|>x<|end|>oops", "<|start|>nobody<|message|>"])
 def test_a_prompt_that_is_refused_refuses_the_tokens_up_to_the_next_start(prompt: str) -> None:
     transcript = fold("a b<|start|>assistant" + HEAD + "c", prompt)
-    (refusal,) = transcript.refusals
-    assert refusal.at < 0
-    assert (refusal.start, refusal.end) == (0, 2)
+    (rejected_run,) = transcript.rejected_runs
+    assert rejected_run.at < 0
+    assert (rejected_run.start, rejected_run.end) == (0, 2)
     assert [spans(message) for message in transcript.messages] == [(2, 7, 8, 8)]

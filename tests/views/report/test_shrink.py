@@ -8,7 +8,7 @@ from inspector.analysis.audit import Kind
 from inspector.files.store import builtin, load
 from inspector.inspection.inspection import inspect
 from inspector.protocol.harmony.vocab import encode
-from inspector.views.report import minimal, refusal, reproduce
+from inspector.views.report import minimal, rejection_words, reproduce
 from tests.support.streams import GOOD, LOSS, Step, chat
 
 
@@ -35,7 +35,7 @@ def test_reproduce_shrinks_tokens_that_the_reference_parser_rejects(name: str, k
     reproduction = reproduce(inspection.reading.choice, finding)
     assert reproduction is not None
     assert (reproduction.ids, reproduction.shrunk, reproduction.by_parser) == (encode(text), True, True)
-    assert refusal(reproduction.ids) == reproduction.says == finding.delivered
+    assert rejection_words(reproduction.ids) == reproduction.says == finding.delivered
 
 
 HARMONY = st.lists(
@@ -51,12 +51,12 @@ HARMONY = st.lists(
 @settings(deadline=None, max_examples=200)
 @given(ids=HARMONY)
 def test_minimal_list_fails_and_no_token_can_be_omitted(ids: list[int]) -> None:
-    words = refusal(ids)
+    words = rejection_words(ids)
     if words is None:
         return
 
     def fails(part: Sequence[int]) -> bool:
-        return refusal(part) == words
+        return rejection_words(part) == words
 
     minimal_ids, shrunk = minimal(ids, fails)
     assert shrunk
@@ -69,13 +69,13 @@ def test_minimal_list_fails_and_no_token_can_be_omitted(ids: list[int]) -> None:
 def test_minimal_of_thousands_of_messages_is_bounded() -> None:
     message = encode("<|start|>assistant<|channel|>analysis<|message|>word after word<|end|>")
     ids = message * (20_000 // len(message)) + encode("<|return|>")
-    words = refusal(ids)
+    words = rejection_words(ids)
     judged = 0
 
     def fails(part: Sequence[int]) -> bool:
         nonlocal judged
         judged += len(part)
-        return refusal(part) == words
+        return rejection_words(part) == words
 
     assert minimal(ids, fails) == (encode("<|message|><|end|><|return|>"), True)
     assert judged < 3 * len(ids)
