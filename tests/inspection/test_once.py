@@ -85,7 +85,7 @@ import sys
 import inspector
 from inspector.issues import catalogue
 
-(capture,) = inspector.load(sys.argv[1])
+capture = inspector.load(sys.argv[1])
 inspection = inspector.inspect(capture)
 print(len(inspection.findings), catalogue.cache_info().currsize)
 expressions = [

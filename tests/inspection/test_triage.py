@@ -61,66 +61,66 @@ def streamed(arguments: str) -> bytes:
 
 def test_a_capture_is_diagnosed_by_its_findings() -> None:
     content = (ROOT / "fixtures" / "chat-tool-call-leak-vllm-0.14.1.jsonl").read_bytes()
-    found, capture = of_content(content, "leak")
+    diagnosis, capture = of_content(content, "leak")
     assert capture is not None
-    assert found.answers[0].issue.id == "chat-stream-multi-channel-chunk"
+    assert diagnosis.answers[0].issue.id == "chat-stream-multi-channel-chunk"
 
 
 def test_what_no_finding_explains_may_show_in_the_text_of_the_response() -> None:
-    found, capture = of_content(json.dumps(CALLED).encode(), "dump")
+    diagnosis, capture = of_content(json.dumps(CALLED).encode(), "dump")
     assert capture is not None
-    assert found.answers[0].issue.id == "tool-parser-flags-missing"
+    assert diagnosis.answers[0].issue.id == "tool-parser-flags-missing"
 
 
 def test_words_of_the_model_in_a_complete_response_accuse_nobody() -> None:
     said = "Unexpected token 200002 while expecting start token 200006"
     ids = [200005, 17196, 200008, *encode(said), 200002]
-    found, _ = of_content(json.dumps(ids).encode(), "ids")
-    assert found.outcome is DiagnosisOutcome.NOTHING
-    assert found.proven
+    diagnosis, _ = of_content(json.dumps(ids).encode(), "ids")
+    assert diagnosis.outcome is DiagnosisOutcome.NOTHING
+    assert diagnosis.proven
 
 
 def test_a_list_of_token_ids_is_a_capture() -> None:
-    found, capture = of_content(b"200005 35644 200008 1844 200007 200007 200006 173781", "ids")
+    diagnosis, capture = of_content(b"200005 35644 200008 1844 200007 200007 200006 173781", "ids")
     assert capture is not None
-    assert found.answers[0].issue.id == "end-after-end"
+    assert diagnosis.answers[0].issue.id == "end-after-end"
 
 
 def test_a_capture_without_evidence_is_not_called_free_of_failures() -> None:
     message = {"role": "assistant", "content": "Hello."}
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
     content = json.dumps({"id": "x", "object": "chat.completion", "choices": [choice]}).encode()
-    found, _ = of_content(content, "dump")
-    assert found.outcome is DiagnosisOutcome.NOTHING
-    assert not found.proven
-    assert "lost text cannot be detected" in found.sentence
-    assert "`return_token_ids: true`" in found.next_step
+    diagnosis, _ = of_content(content, "dump")
+    assert diagnosis.outcome is DiagnosisOutcome.NOTHING
+    assert not diagnosis.proven
+    assert "lost text cannot be detected" in diagnosis.sentence
+    assert "`return_token_ids: true`" in diagnosis.next_step
 
 
 def test_broken_arguments_without_token_ids_blame_nobody_for_certain() -> None:
-    found, _ = of_content(answer('{"city": "Par'), "dump")
-    assert found.answers[0].issue.id == "invalid-json-tool-arguments"
-    assert found.sentence.startswith("Possibly at fault: the model output.")
+    diagnosis, _ = of_content(answer('{"city": "Par'), "dump")
+    assert diagnosis.answers[0].issue.id == "invalid-json-tool-arguments"
+    assert diagnosis.sentence.startswith("Possibly at fault: the model output.")
 
 
 def test_streamed_arguments_that_lack_their_beginning_look_like_a_loss_of_the_server() -> None:
-    found, _ = of_content(streamed('city":"Paris"}'), "dump")
-    assert found.answers[0].issue.id == "stream-interval-tool-arguments"
-    assert found.sentence.startswith("Possibly at fault: the server parser.")
+    diagnosis, _ = of_content(streamed('city":"Paris"}'), "dump")
+    assert diagnosis.answers[0].issue.id == "stream-interval-tool-arguments"
+    assert diagnosis.sentence.startswith("Possibly at fault: the server parser.")
 
 
 def test_a_failure_without_an_entry_says_how_to_get_evidence() -> None:
     reading = read(loads(json.dumps(CALLED).encode(), "dump"))
-    found = diagnose_capture(examine(reading).findings, reading)
-    assert found.outcome is DiagnosisOutcome.UNKNOWN
-    assert "`return_token_ids: true`" in found.next_step
+    findings = diagnose_capture(examine(reading).findings, reading)
+    assert findings.outcome is DiagnosisOutcome.UNKNOWN
+    assert "`return_token_ids: true`" in findings.next_step
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe\x00", b"2026-11-23 05:00:00 all is well"])
 def test_anything_else_is_text(content: bytes) -> None:
-    found, capture = of_content(content, "text")
+    diagnosis, capture = of_content(content, "text")
     assert capture is None
-    assert found.outcome is DiagnosisOutcome.NOTHING
+    assert diagnosis.outcome is DiagnosisOutcome.NOTHING
 
 
 def test_a_broken_capture_and_several_are_refused() -> None:

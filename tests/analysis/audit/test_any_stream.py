@@ -44,7 +44,7 @@ def test_any_stream_is_read_and_its_findings_have_sound_places(capture: Capture,
         else None
     )
     reading = read(capture, truth=truth)
-    counts = {one.index: len(one.tokens) for one in reading.choices}
+    counts = {choice.index: len(choice.tokens) for choice in reading.choices}
     findings = audit(reading)
     sound(findings, capture, [counts.get(number, 0) for number in range(max(counts) + 1)])
     judged = verdict(reading, findings)
@@ -59,7 +59,7 @@ def test_any_stream_is_read_and_its_findings_have_sound_places(capture: Capture,
 @given(st.lists(JSON, max_size=6), st.sampled_from(Endpoint), st.sampled_from(EventKind))
 @settings(max_examples=150, deadline=None)
 def test_any_json_is_read(payloads: list[Any], endpoint: Endpoint, kind: EventKind) -> None:
-    events = [Event(json.dumps(one), None, "", kind) for one in payloads]
+    events = [Event(json.dumps(payload), None, "", kind) for payload in payloads]
     audit(read(Capture(header=Header(endpoint=endpoint), events=events)))
 
 
@@ -79,7 +79,7 @@ def test_deep_nesting_is_read() -> None:
         '{"type":"response.output_item.added","item":{"type":' + deep + ',"id":' + deep + "}}",
     ]
     for endpoint in Endpoint:
-        audit(read(Capture(header=Header(endpoint=endpoint), events=[Event(one) for one in data])))
+        audit(read(Capture(header=Header(endpoint=endpoint), events=[Event(payload) for payload in data])))
 
 
 def test_an_error_of_any_depth_is_told() -> None:
@@ -94,7 +94,7 @@ REASONING = encode("<|channel|>analysis<|message|>")
 def every_delta_wrong(size: int) -> Capture:
     data = [chat_chunk(REASONING, {})]
     data += [chat_chunk([1844 + number % 50], {"reasoning": f"zq{number}"}) for number in range(size)]
-    return Capture(header=Header(endpoint=Endpoint.CHAT), events=[Event(one) for one in data])
+    return Capture(header=Header(endpoint=Endpoint.CHAT), events=[Event(payload) for payload in data])
 
 
 def the_same_letter(size: int) -> Capture:
@@ -102,12 +102,12 @@ def the_same_letter(size: int) -> Capture:
     data = [chat_chunk(REASONING, {})]
     data += [chat_chunk(letter, {"reasoning": "a" if number % 7 else ""}) for number in range(size)]
     data.append(chat_chunk(None, {"reasoning": "a" * (size // 200)}))
-    return Capture(header=Header(endpoint=Endpoint.CHAT), events=[Event(one) for one in data])
+    return Capture(header=Header(endpoint=Endpoint.CHAT), events=[Event(payload) for payload in data])
 
 
 def one_event(size: int) -> Capture:
     data = [chat_chunk(REASONING + encode("ba" * size), {"reasoning": "ab" * size, "content": "a" * size})]
-    return Capture(header=Header(endpoint=Endpoint.CHAT), events=[Event(one) for one in data])
+    return Capture(header=Header(endpoint=Endpoint.CHAT), events=[Event(payload) for payload in data])
 
 
 def calls_nobody_made(size: int) -> Capture:
@@ -116,7 +116,7 @@ def calls_nobody_made(size: int) -> Capture:
         chat_chunk(None, {"tool_calls": [{"index": number, "function": {"name": "f", "arguments": "{}"}}]})
         for number in range(size)
     ]
-    return Capture(header=Header(endpoint=Endpoint.CHAT), events=[Event(one) for one in data])
+    return Capture(header=Header(endpoint=Endpoint.CHAT), events=[Event(payload) for payload in data])
 
 
 def many_items(size: int) -> Capture:
@@ -128,7 +128,7 @@ def many_items(size: int) -> Capture:
     output = [{"type": "function_call", "name": "n", "arguments": "{}"}] * size
     data.append({"type": "response.completed", "response": {"status": "completed", "output": output}})
     return Capture(
-        header=Header(endpoint=Endpoint.RESPONSES), events=[Event(json.dumps(one)) for one in data]
+        header=Header(endpoint=Endpoint.RESPONSES), events=[Event(json.dumps(payload)) for payload in data]
     )
 
 

@@ -91,7 +91,7 @@ def test_of_equal_words_in_one_event_the_first_are_lost() -> None:
 def test_of_equal_words_apart_in_one_event_the_first_are_lost() -> None:
     steps: list[Step] = [ANALYSIS, (" the cat the dog the", {"reasoning": " the the"}), ("<|end|>", {})]
     findings = found(chat(steps))
-    assert [(one.kind, one.token_start, one.token_end) for one in findings] == [
+    assert [(finding.kind, finding.token_start, finding.token_end) for finding in findings] == [
         (Kind.DROPPED, 3, 5),
         (Kind.DROPPED, 6, 7),
     ]
@@ -131,7 +131,9 @@ def test_a_character_sent_in_halves_is_garbled() -> None:
         chat_chunk(encode("<|return|>"), {}, finish="stop"),
         "[DONE]",
     ]
-    (finding,) = found(Capture(header=Header(endpoint=Endpoint.CHAT), events=[Event(one) for one in data]))
+    (finding,) = found(
+        Capture(header=Header(endpoint=Endpoint.CHAT), events=[Event(payload) for payload in data])
+    )
     assert brief([finding]) == [(Kind.GARBLED, "content", "👋", "\ufffd\ufffd")]
     assert (finding.token_start, finding.token_end) == (4, 5)
 
@@ -145,7 +147,10 @@ def test_a_character_held_back_to_its_last_token_is_no_finding() -> None:
         chat_chunk(encode("<|return|>"), {}, finish="stop"),
         "[DONE]",
     ]
-    assert found(Capture(header=Header(endpoint=Endpoint.CHAT), events=[Event(one) for one in data])) == []
+    assert (
+        found(Capture(header=Header(endpoint=Endpoint.CHAT), events=[Event(payload) for payload in data]))
+        == []
+    )
 
 
 @pytest.mark.parametrize("sent", [" ", " \ufffd"])
@@ -155,8 +160,10 @@ def test_a_character_that_the_end_cuts_off_may_come_or_not(sent: str) -> None:
         chat_chunk(encode(" 👋")[:1], {"content": sent}, finish="length"),
         "[DONE]",
     ]
-    findings = found(Capture(header=Header(endpoint=Endpoint.CHAT), events=[Event(one) for one in data]))
-    assert [one.kind for one in findings] == [Kind.TRUNCATED]
+    findings = found(
+        Capture(header=Header(endpoint=Endpoint.CHAT), events=[Event(payload) for payload in data])
+    )
+    assert [finding.kind for finding in findings] == [Kind.TRUNCATED]
 
 
 def test_explanations_stay_short_and_texts_stay_exact() -> None:

@@ -66,7 +66,7 @@ def test_line_feeds_that_join_messages_are_not_text_from_nowhere() -> None:
 def test_plain_completions_end_where_the_request_says(
     request_: Mapping[str, Any], steps: list[tuple[str, str]], kinds: list[Kind]
 ) -> None:
-    assert [one.kind for one in found(completion(steps, request=request_))] == kinds
+    assert [finding.kind for finding in found(completion(steps, request=request_))] == kinds
 
 
 def logprobs(name: str) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def test_findings_of_several_choices_name_their_choice() -> None:
             lost = index == 1 and text == " sir"
             finish = "stop" if last else None
             data.append(chat_chunk(encode(text), {} if lost else delta, finish=finish, index=index))
-    events = [Event(one) for one in [*data, "[DONE]"]]
+    events = [Event(payload) for payload in [*data, "[DONE]"]]
     (finding,) = found(Capture(header=Header(endpoint=Endpoint.CHAT), events=events, end=CLOSED))
     assert (finding.kind, finding.choice, finding.generated) == (Kind.DROPPED, 1, " sir")
 
@@ -113,24 +113,28 @@ def test_a_character_that_the_end_of_a_completion_cuts_off_is_no_loss() -> None:
     events = [Event(json.dumps({"object": "text_completion", "choices": [choice]})), Event("[DONE]")]
     request = {"skip_special_tokens": False}
     header = Header(endpoint=Endpoint.COMPLETIONS, status=200, request=request)
-    assert [one.kind for one in found(Capture(header=header, events=events, end=CLOSED))] == [Kind.TRUNCATED]
+    assert [finding.kind for finding in found(Capture(header=header, events=events, end=CLOSED))] == [
+        Kind.TRUNCATED
+    ]
     lost = {**choice, "text": "<|channel|>final<|message|>"}
     events[0] = Event(json.dumps({"object": "text_completion", "choices": [lost]}))
-    assert Kind.DROPPED in {one.kind for one in found(Capture(header=header, events=events, end=CLOSED))}
+    assert Kind.DROPPED in {
+        finding.kind for finding in found(Capture(header=header, events=events, end=CLOSED))
+    }
 
 
 def test_markers_in_a_completion_s_text_tell_what_an_unknown_request_asked_for() -> None:
     text = "<|channel|>final<|message|>Hi<|return|>"
     capture = completion([(text, text.removesuffix("<|return|>"))])
     assert found(capture) == []
-    assert [one.kind for one in found(completion([(text, "finalHi")]))] == []
+    assert [finding.kind for finding in found(completion([(text, "finalHi")]))] == []
 
 
-@pytest.mark.parametrize("known", [True, False])
-def test_the_prompt_that_echo_puts_first_is_not_the_answer(known: bool) -> None:
+@pytest.mark.parametrize("prompt_known", [True, False])
+def test_the_prompt_that_echo_puts_first_is_not_the_answer(prompt_known: bool) -> None:
     text = "<|channel|>final<|message|>Hi"
     steps = [(text, f"Say hi{text}"), (" there", " there"), ("<|return|>", "")]
-    request_ = {"echo": True, "prompt": "Say hi", "skip_special_tokens": False} if known else None
+    request_ = {"echo": True, "prompt": "Say hi", "skip_special_tokens": False} if prompt_known else None
     assert found(completion(steps, request=request_)) == []
 
 

@@ -24,14 +24,14 @@ def archived(run: str, *members: str) -> list[Capture]:
         return [loads(archive.read(f"{member}.jsonl"), member) for member in members]
 
 
-def states(seen: Inspection) -> dict[str, FieldState]:
-    choice = seen.reading.choice
-    return {one.field: one.state for one in seen.fields(choice)}
+def states(inspection: Inspection) -> dict[str, FieldState]:
+    choice = inspection.reading.choice
+    return {one.field: one.state for one in inspection.fields(choice)}
 
 
 def contradicts(verdict: Verdict, rows: Sequence[FieldTexts]) -> bool:
-    red = any(one.state is FieldState.DIFFERENT for one in rows)
-    hidden = any(one.state is FieldState.UNKNOWN and one.generated is not None for one in rows)
+    red = any(row.state is FieldState.DIFFERENT for row in rows)
+    hidden = any(row.state is FieldState.UNKNOWN and row.generated is not None for row in rows)
     return (red and verdict.level not in {Level.ERROR, Level.WARNING}) or (
         hidden and verdict.level is Level.CLEAN
     )
@@ -42,14 +42,14 @@ def contradicts(verdict: Verdict, rows: Sequence[FieldTexts]) -> bool:
 def test_no_field_of_the_matrix_is_red_beside_a_green_verdict(run: MatrixRun) -> None:
     captures = seen(run)
     assert len(captures) > 200
-    assert [one.script.name for one in captures if contradicts(one.verdict, one.fields)] == []
+    assert [capture.script.name for capture in captures if contradicts(capture.verdict, capture.fields)] == []
 
 
 def test_no_field_of_a_fixture_is_red_beside_a_green_verdict() -> None:
-    for one in builtin():
-        shown = inspect(load(one.path))
-        rows = [row for choice in shown.reading.choices for row in shown.fields(choice)]
-        assert not contradicts(shown.verdict, rows), one.name
+    for fixture in builtin():
+        inspection = inspect(load(fixture.path))
+        rows = [row for choice in inspection.reading.choices for row in inspection.fields(choice)]
+        assert not contradicts(inspection.verdict, rows), fixture.name
 
 
 def test_a_leak_is_different_in_both_fields_and_a_whole_text_is_equal() -> None:
@@ -65,30 +65,30 @@ def test_special_tokens_and_half_characters_are_left_out_on_purpose() -> None:
 
 def test_text_without_a_field_is_told_in_the_verdict_too() -> None:
     (call,) = archived("0.23.0-si1", "chat-python_call")
-    seen = inspect(call)
-    assert states(seen) == {"reasoning": FieldState.NO_FIELD}
-    assert seen.verdict.level is Level.WARNING
-    assert [finding.code for finding in seen.findings] == [Code.ENDED_WITH_UNSHOWN_CALL]
+    inspection = inspect(call)
+    assert states(inspection) == {"reasoning": FieldState.NO_FIELD}
+    assert inspection.verdict.level is Level.WARNING
+    assert [finding.code for finding in inspection.findings] == [Code.ENDED_WITH_UNSHOWN_CALL]
 
 
 def test_a_call_that_is_lost_whole_differs_also_in_its_name() -> None:
     (call,) = archived("0.13.0-si3", "chat-call_empty")
-    seen = inspect(call)
-    assert seen.verdict.sentence.endswith("the server lost tool call 1 (“get_time”).")
-    assert states(seen) == {"tool_calls[0].name": FieldState.DIFFERENT}
+    inspection = inspect(call)
+    assert inspection.verdict.sentence.endswith("the server lost tool call 1 (“get_time”).")
+    assert states(inspection) == {"tool_calls[0].name": FieldState.DIFFERENT}
 
 
 def test_items_that_differ_from_the_final_object_are_no_fault_of_a_text() -> None:
     (call,) = archived("0.23.0-si1", "responses-python_call")
-    seen = inspect(call)
-    assert seen.verdict.sentence.startswith("The texts are complete")
-    assert set(states(seen).values()) == {FieldState.ITEMS_DIFFER}
-    assert all(state.equal for state in states(seen).values())
+    inspection = inspect(call)
+    assert inspection.verdict.sentence.startswith("The texts are complete")
+    assert set(states(inspection).values()) == {FieldState.ITEMS_DIFFER}
+    assert all(state.equal for state in states(inspection).values())
 
 
 def test_fields_without_token_evidence_are_unknown() -> None:
-    seen = inspect(chat(GOOD, with_ids=False))
-    assert set(states(seen).values()) == {FieldState.UNKNOWN}
+    inspection = inspect(chat(GOOD, with_ids=False))
+    assert set(states(inspection).values()) == {FieldState.UNKNOWN}
     assert FieldState.UNKNOWN.equal is None
 
 
@@ -104,12 +104,12 @@ def test_text_whose_ids_a_server_left_out_is_unknown_and_not_different() -> None
 
 
 def test_a_list_of_ids_has_no_delivered_side() -> None:
-    seen = id_list(
+    inspection = id_list(
         "<|channel|>analysis<|message|>Think.<|end|><|start|>assistant<|channel|>final<|message|>Hi.<|return|>"
     )
-    assert seen.verdict.level is Level.CLEAN
-    rows = seen.fields(seen.reading.choice)
-    assert [(one.field, one.generated, one.delivered, one.state.equal) for one in rows] == [
+    assert inspection.verdict.level is Level.CLEAN
+    rows = inspection.fields(inspection.reading.choice)
+    assert [(row.field, row.generated, row.delivered, row.state.equal) for row in rows] == [
         ("reasoning", "Think.", None, None),
         ("content", "Hi.", None, None),
     ]
@@ -132,25 +132,25 @@ def test_a_list_of_ids_has_no_delivered_side() -> None:
 def test_an_unknown_channel_or_role_in_a_list_of_ids_is_a_warning(
     text: str, code: Code, named: str, cause: str
 ) -> None:
-    seen = id_list(text)
-    (finding,) = seen.findings
+    inspection = id_list(text)
+    (finding,) = inspection.findings
     assert (finding.kind, finding.code) == (Kind.UNKNOWN_HEADER, code)
     assert named in explain(finding)
-    assert seen.verdict.level is Level.WARNING
-    assert seen.cause is not None
-    assert seen.cause.id == cause
+    assert inspection.verdict.level is Level.WARNING
+    assert inspection.cause is not None
+    assert inspection.cause.id == cause
 
 
 def test_a_whole_conversation_in_a_list_of_ids_has_no_unknown_header() -> None:
-    seen = id_list(
+    inspection = id_list(
         "<|start|>system<|message|>You are ChatGPT.<|end|><|start|>user<|message|>Weather?<|end|>"
         "<|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>"
         "<|start|>functions.f to=assistant<|channel|>commentary<|message|>20<|end|>"
         "<|start|>python to=assistant<|channel|>analysis<|message|>42<|end|>"
         "<|start|>assistant<|channel|>final<|message|>20 degrees.<|return|>"
     )
-    assert not seen.findings
-    assert seen.verdict.level is Level.CLEAN
+    assert not inspection.findings
+    assert inspection.verdict.level is Level.CLEAN
 
 
 def test_messages_that_an_unstreamed_response_joins_are_the_same_text_in_another_form() -> None:

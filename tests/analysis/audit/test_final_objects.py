@@ -17,12 +17,12 @@ from tests.support.audits import (
 from tests.support.streams import CLOSED, chat
 
 
-@pytest.mark.parametrize(("counted", "told"), [(8, True), (7, False)])
+@pytest.mark.parametrize(("counted", "reported"), [(8, True), (7, False)])
 def test_a_response_that_used_all_its_tokens_and_calls_itself_completed_is_cut(
-    counted: int, told: bool
+    counted: int, reported: bool
 ) -> None:
     capture = response([], request={"max_output_tokens": 8}, usage={"output_tokens": counted})
-    assert (Kind.TRUNCATED in {one.kind for one in found(capture)}) is told
+    assert (Kind.TRUNCATED in {finding.kind for finding in found(capture)}) is reported
 
 
 def test_an_answer_that_became_a_call_of_a_marker_is_misrouted() -> None:
@@ -35,7 +35,7 @@ def test_a_function_that_became_a_call_of_the_server_is_misrouted() -> None:
     wanted = (Kind.MISROUTED, "tool_calls[0].arguments", '{"a":1}', '{"a":1}')
     assert brief(found(response([item], request={}))) == [wanted]
     own = {**item, "server_label": "deepwiki"}
-    assert [(one.kind, one.severity) for one in found(response([own], request={}))] == [
+    assert [(finding.kind, finding.severity) for finding in found(response([own], request={}))] == [
         (Kind.PROTOCOL, Severity.WARNING)
     ]
 
@@ -46,21 +46,21 @@ def test_an_error_stream_of_a_release_that_leaves_ids_out_is_not_parsed_as_if_wh
 ) -> None:
     gaps = [("final<|message|>", {}), said("Hi", content="Hi")]  # what vLLM 0.12 sends of a final message
     capture = chat(gaps, finish=None, done=False, version=version, end=End(at_s=None, cut=True))
-    assert [one.kind for one in found(capture) if one.kind is not Kind.DISCONNECTED] == kinds
+    assert [finding.kind for finding in found(capture) if finding.kind is not Kind.DISCONNECTED] == kinds
 
 
 def answered(*texts: str, final: str) -> Capture:
     """A Responses stream of text deltas, and a final object."""
     item = {"type": "message", "content": [{"type": "output_text", "text": final}]}
-    told: list[dict[str, Any]] = [{"type": "response.output_item.added", "output_index": 0, "item": item}]
-    told += [{"type": "response.output_text.delta", "output_index": 0, "delta": text} for text in texts]
-    told.append({"type": "response.completed", "response": {"status": "completed", "output": [item]}})
-    events = [Event(json.dumps(one)) for one in told]
+    payloads: list[dict[str, Any]] = [{"type": "response.output_item.added", "output_index": 0, "item": item}]
+    payloads += [{"type": "response.output_text.delta", "output_index": 0, "delta": text} for text in texts]
+    payloads.append({"type": "response.completed", "response": {"status": "completed", "output": [item]}})
+    events = [Event(json.dumps(payload)) for payload in payloads]
     return Capture(header=Header(endpoint=Endpoint.RESPONSES, status=200), events=events, end=CLOSED)
 
 
 def without_protocol(findings: Sequence[Finding]) -> list[Finding]:
-    return [one for one in findings if one.kind is not Kind.PROTOCOL]
+    return [finding for finding in findings if finding.kind is not Kind.PROTOCOL]
 
 
 def test_two_faults_in_a_long_answer_are_two_small_findings() -> None:
@@ -98,13 +98,13 @@ def test_a_repeated_piece_is_the_surplus_and_not_what_stands_across_two() -> Non
 @pytest.mark.parametrize("name", ["g", ""])
 def test_a_function_s_name_is_held_against_the_final_object(name: str) -> None:
     call = {"type": "function_call", "name": "f", "arguments": "{}"}
-    told = [
+    payloads = [
         {"type": "response.output_item.added", "output_index": 0, "item": {**call, "name": name}},
         {"type": "response.function_call_arguments.delta", "output_index": 0, "delta": "{}"},
         {"type": "response.completed", "response": {"status": "completed", "output": [call]}},
     ]
     header = Header(endpoint=Endpoint.RESPONSES, status=200)
-    capture = Capture(header=header, events=[Event(json.dumps(one)) for one in told], end=CLOSED)
+    capture = Capture(header=header, events=[Event(json.dumps(payload)) for payload in payloads], end=CLOSED)
     (finding,) = without_protocol(found(capture))
     kind = Kind.GARBLED if name else Kind.DROPPED
     assert brief([finding]) == [(kind, "tool_calls[0].name", "f", name)]
@@ -113,12 +113,12 @@ def test_a_function_s_name_is_held_against_the_final_object(name: str) -> None:
 def test_a_response_that_failed_without_a_reason_is_a_server_error_and_done_is_no_end_of_one() -> None:
     header = Header(endpoint=Endpoint.RESPONSES, status=200)
     failed = {"type": "response.failed", "response": {"status": "failed", "error": None, "output": []}}
-    told = found(Capture(header=header, events=[Event(json.dumps(failed))], end=CLOSED))
-    assert [one.kind for one in told] == [Kind.SERVER_ERROR]
+    findings = found(Capture(header=header, events=[Event(json.dumps(failed))], end=CLOSED))
+    assert [finding.kind for finding in findings] == [Kind.SERVER_ERROR]
     delta = {"type": "response.output_text.delta", "output_index": 0, "delta": "Hi"}
     events = [Event(json.dumps(delta)), Event("[DONE]")]
-    told = without_protocol(found(Capture(header=header, events=events, end=CLOSED)))
-    assert [one.kind for one in told] == [Kind.DISCONNECTED]
+    findings = without_protocol(found(Capture(header=header, events=events, end=CLOSED)))
+    assert [finding.kind for finding in findings] == [Kind.DISCONNECTED]
 
 
 @pytest.mark.parametrize(
@@ -133,4 +133,4 @@ def test_a_final_object_of_any_shape_is_read(item: Mapping[str, Any]) -> None:
     messages = [{"role": ["assistant"], "content": {}}]
     usage = {"output_tokens": 10**400}
     response_ = response([item], request={}, usage=usage, output_messages=messages)
-    assert all(isinstance(one, Finding) for one in found(response_))
+    assert all(isinstance(finding, Finding) for finding in found(response_))

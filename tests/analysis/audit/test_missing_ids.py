@@ -45,10 +45,10 @@ def test_a_chunk_without_text_has_no_logprobs() -> None:
     assert ids_missing(reading)
 
 
-@pytest.mark.parametrize("asked", [True, False])
-def test_ids_that_were_asked_for_are_not_to_be_asked_for_again(asked: bool) -> None:
+@pytest.mark.parametrize("ids_requested", [True, False])
+def test_ids_that_were_asked_for_are_not_to_be_asked_for_again(ids_requested: bool) -> None:
     capture = chat(GOOD, with_ids=False, version="0.32.0")
-    request = {"return_token_ids": True} if asked else {}
+    request = {"return_token_ids": True} if ids_requested else {}
     hint = ids_hint(read(replace(capture, header=replace(capture.header, request=request))))
-    assert ("send return_token_ids: true" in hint) is not asked
-    assert ("already has `return_token_ids: true`" in hint) is asked
+    assert ("send return_token_ids: true" in hint) is not ids_requested
+    assert ("already has `return_token_ids: true`" in hint) is ids_requested

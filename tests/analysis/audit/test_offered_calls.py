@@ -40,8 +40,8 @@ def chat_of(name: str, **request: Any) -> Capture:
         ("<|call|>", {}),
     ]
     capture = chat(steps)
-    asked = {"messages": [{"role": "user", "content": "Hi"}], **request}
-    return replace(capture, header=replace(capture.header, request=asked))
+    request_body = {"messages": [{"role": "user", "content": "Hi"}], **request}
+    return replace(capture, header=replace(capture.header, request=request_body))
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_call_that_another_finding_tells_of_is_no_second_one() -> None:
     findings = inspect(
         responses({**MCP, "server_label": "<|constrain|>json", "name": "<|constrain|>json"})
     ).findings
-    assert [one.code for one in findings] == [Code.FINAL_CALL_OF_SPECIAL_TOKEN]
+    assert [finding.code for finding in findings] == [Code.FINAL_CALL_OF_SPECIAL_TOKEN]
 
 
 def test_nothing_is_said_where_the_request_is_not_known() -> None:
@@ -107,10 +107,12 @@ def test_nothing_is_said_where_the_request_is_not_known() -> None:
 
 
 def test_a_count_that_agrees_by_chance_does_not_make_it_clean() -> None:
-    asked = {"input": "Hi", "tools": [{"type": "function", "name": "f"}]}
-    found = inspect(response([MCP], [(0, "{}")], request=asked))
-    assert found.verdict.sentence == "The response calls “someone”, a tool that the request does not offer."
-    assert {one.kind for one in found.findings} == {Kind.UNOFFERED_CALL}
+    request_body = {"input": "Hi", "tools": [{"type": "function", "name": "f"}]}
+    inspection = inspect(response([MCP], [(0, "{}")], request=request_body))
+    assert (
+        inspection.verdict.sentence == "The response calls “someone”, a tool that the request does not offer."
+    )
+    assert {finding.kind for finding in inspection.findings} == {Kind.UNOFFERED_CALL}
 
 
 def test_a_function_of_the_server_functions_is_known_by_its_name() -> None:
@@ -133,18 +135,18 @@ def test_each_call_of_one_tool_has_its_own_place() -> None:
         steps += [(header, call(number, "", "f")), ("{}", call(number, "{}")), ("<|call|>", {})]
         steps += [] if number else [("<|start|>assistant", {})]
     capture = chat(steps)
-    asked = {"messages": [{"role": "user", "content": "Hi"}]}
-    seen = inspect(replace(capture, header=replace(capture.header, request=asked)))
-    places = [one.token_start for one in seen.findings if one.code is Code.CALL_NOT_OFFERED]
-    assert places == [message.start for message in seen.reading.choice.transcript.messages]
+    request_body = {"messages": [{"role": "user", "content": "Hi"}]}
+    inspection = inspect(replace(capture, header=replace(capture.header, request=request_body)))
+    places = [finding.token_start for finding in inspection.findings if finding.code is Code.CALL_NOT_OFFERED]
+    assert places == [message.start for message in inspection.reading.choice.transcript.messages]
 
 
 def test_several_tools_are_named_or_counted() -> None:
     def said(*names: str) -> str:
         items = [{**FUNCTION, "id": f"fc_{name}", "name": name} for name in names]
-        asked = {"input": "Hi", "tools": [{"type": "function", "name": "z"}]}
+        request_body = {"input": "Hi", "tools": [{"type": "function", "name": "z"}]}
         return inspect(
-            response(items, [(place, "{}") for place, _ in enumerate(names)], request=asked)
+            response(items, [(place, "{}") for place, _ in enumerate(names)], request=request_body)
         ).verdict.sentence
 
     assert said("f", "g").endswith("calls “f” and “g”, tools that the request does not offer.")
@@ -156,9 +158,9 @@ def test_thousands_of_calls_and_tools_are_not_multiplied() -> None:
     many = 600
     items = [{**FUNCTION, "id": f"fc_{number}", "name": f"call_{number}"} for number in range(many)]
     tools = [{"type": "function", "name": f"offered_{number}"} for number in range(many)]
-    seen = inspect(responses(*items, tools=tools))
-    facts = [finding.facts for finding in seen.findings if isinstance(finding.facts, UnofferedCall)]
+    inspection = inspect(responses(*items, tools=tools))
+    facts = [finding.facts for finding in inspection.findings if isinstance(finding.facts, UnofferedCall)]
     assert len(facts) == many
     assert sum(len(call.offered) for call in facts) == 64 * many
-    (first, *_) = (finding for finding in seen.findings if finding.code is Code.CALL_NOT_OFFERED)
+    (first, *_) = (finding for finding in inspection.findings if finding.code is Code.CALL_NOT_OFFERED)
     assert explain(first).endswith("“offered_3” and 596 others.")

@@ -39,8 +39,8 @@ def marked(capture: Capture) -> Finding:
 
 
 def mark(findings: Sequence[Finding]) -> Finding:
-    (one,) = (one for one in findings if one.kind in {Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER})
-    return one
+    (finding,) = (finding for finding in findings if finding.kind in {Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER})
+    return finding
 
 
 # --- every capture of the matrix -------------------------------------------------------------------
@@ -65,7 +65,7 @@ def refused(script: Script) -> RejectedRun | None:
 def wrong(failure: Seen) -> str:
     """Why the mark is not where the script says; empty when it is."""
     script, stopped, ids = failure.script, failure.stopped, list(failure.ids)
-    sampled, one, truth = list(script.sampled), mark(failure.findings), refused(script)
+    sampled, marks, truth = list(script.sampled), mark(failure.findings), refused(script)
     assert stopped is not None
     whole = sampled[: len(ids)] == ids  # vLLM to 0.12 leaves out the ids of tokens without text
     error = next(filter(None, map(parser_error, failure.errors)))
@@ -80,11 +80,15 @@ def wrong(failure: Seen) -> str:
             and not {"none": between == 0, "possible": between >= 0, "certain": between > 0}[stopped.missing]
         ):
             return f"{between} tokens are missing, said: {stopped.missing}"
-        return "" if (one.token_start, one.sent) == (len(ids), False) else f"span {one}"
+        return "" if (marks.token_start, marks.sent) == (len(ids), False) else f"span {marks}"
     if not whole or start >= len(ids):
-        return "" if (one.token_start, one.sent) == (len(ids), False) else f"span of an unsent header {one}"
-    if (one.token_start, one.token_end, one.sent) != (start, len(ids), True):
-        return f"span of a header {one}"
+        return (
+            ""
+            if (marks.token_start, marks.sent) == (len(ids), False)
+            else f"span of an unsent header {marks}"
+        )
+    if (marks.token_start, marks.token_end, marks.sent) != (start, len(ids), True):
+        return f"span of a header {marks}"
     if stopped.missing is Missing.NONE and sampled[len(ids)] != Marker.MESSAGE:
         return "more of the header is missing"
     if stopped.culprit is not None and error.quoted:
@@ -107,14 +111,14 @@ def test_a_token_after_a_closed_message_is_the_next_one() -> None:
     stopped = found(aborted([THINK, "Hm", "<|end|>"], COMMENT))
     assert (stopped.sent, stopped.token_id, stopped.missing) == (5, 12606, Missing.NONE)
     assert stopped.unsent == (UnsentKind.TOKEN,)
-    one = marked(aborted([THINK, "Hm", "<|end|>"], COMMENT))
-    assert (one.kind, one.severity, one.token_start, one.token_end) == (
+    marks = marked(aborted([THINK, "Hm", "<|end|>"], COMMENT))
+    assert (marks.kind, marks.severity, marks.token_start, marks.token_end) == (
         Kind.UNEXPECTED_TOKEN,
         Severity.ERROR,
         5,
         6,
     )
-    assert (one.sent, one.generated, one.delivered) == (False, "comment", COMMENT)
+    assert (marks.sent, marks.generated, marks.delivered) == (False, "comment", COMMENT)
 
 
 def test_with_several_tokens_per_step_others_may_be_missing() -> None:
@@ -139,10 +143,10 @@ def test_what_the_error_implies_is_a_gap(steps: list[str], implied: tuple[Implie
 
 def test_a_rejected_header_is_marked_from_its_start_and_blamed_by_its_words() -> None:
     capture = aborted([THINK + "Hm<|end|>", "<|start|>assistantary<|channel|>"], "Unknown role: assistantary")
-    stopped, one = found(capture), marked(capture)
+    stopped, marks = found(capture), marked(capture)
     assert (stopped.header, stopped.culprit, stopped.token_id) == ((5, 9), (6, 8), Marker.MESSAGE)
-    assert (one.kind, one.token_start, one.token_end, one.sent) == (Kind.BAD_HEADER, 5, 9, True)
-    assert explain(one).startswith("“assistantary” in the header")
+    assert (marks.kind, marks.token_start, marks.token_end, marks.sent) == (Kind.BAD_HEADER, 5, 9, True)
+    assert explain(marks).startswith("“assistantary” in the header")
 
 
 def test_a_header_that_is_not_all_there_is_still_the_one() -> None:
@@ -162,11 +166,11 @@ def test_a_header_that_is_not_all_there_is_still_the_one() -> None:
 )
 def test_an_open_header_that_the_words_exclude_is_not_blamed(header: str, words: str) -> None:
     capture = aborted([THINK + "Hm<|end|>", header], words, each=False)
-    stopped, one = found(capture), marked(capture)
+    stopped, marks = found(capture), marked(capture)
     assert stopped.header is None
     assert stopped.implied == (Implied.HEADER_END, Implied.MESSAGE_END)
     assert stopped.unsent == (UnsentKind.GAP, UnsentKind.HEADER)
-    assert (one.kind, one.sent) == (Kind.BAD_HEADER, False)
+    assert (marks.kind, marks.sent) == (Kind.BAD_HEADER, False)
 
 
 @pytest.mark.parametrize(
@@ -184,18 +188,18 @@ def test_an_open_header_that_the_words_exclude_is_not_blamed(header: str, words:
 )
 def test_an_open_header_that_has_what_the_words_say_is_blamed(header: str, words: str) -> None:
     capture = aborted([THINK + "Hm<|end|>", header], words, each=False)
-    stopped, one = found(capture), marked(capture)
+    stopped, marks = found(capture), marked(capture)
     assert (stopped.header, stopped.missing) == ((5, 5 + len(encode(header))), Missing.POSSIBLE)
     assert stopped.unsent == (UnsentKind.TOKEN,)
-    assert (one.kind, one.token_start, one.generated, one.sent) == (Kind.BAD_HEADER, 5, header, True)
+    assert (marks.kind, marks.token_start, marks.generated, marks.sent) == (Kind.BAD_HEADER, 5, header, True)
 
 
 def test_a_header_of_which_nothing_was_sent_follows_the_last_token() -> None:
     capture = aborted([THINK, "Hm"], "Unknown role: assistantary")
-    stopped, one = found(capture), marked(capture)
+    stopped, marks = found(capture), marked(capture)
     assert (stopped.token_id, stopped.implied) == (None, (Implied.MESSAGE_END,))
-    assert (one.kind, one.token_start, one.token_end, one.sent) == (Kind.BAD_HEADER, 4, 5, False)
-    assert one.generated == "assistantary"
+    assert (marks.kind, marks.token_start, marks.token_end, marks.sent) == (Kind.BAD_HEADER, 4, 5, False)
+    assert marks.generated == "assistantary"
 
 
 def test_a_response_that_ends_inside_a_header_lacks_no_token() -> None:
@@ -209,16 +213,16 @@ def test_a_response_that_ends_inside_a_header_lacks_no_token() -> None:
     "words", ["list index out of range", "unhandled errors in a TaskGroup (1 sub-exception)", ""]
 )
 def test_words_that_name_nothing_mark_nothing(words: str) -> None:
-    seen = inspect(aborted([THINK, "Hm"], words))
-    assert seen.rejection is None
-    assert not {Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER} & {one.kind for one in seen.findings}
+    inspection = inspect(aborted([THINK, "Hm"], words))
+    assert inspection.rejection is None
+    assert not {Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER} & {finding.kind for finding in inspection.findings}
 
 
 def test_a_token_among_those_sent_is_not_marked_twice() -> None:
-    seen = inspect(aborted([THINK, "Hm", "<|end|>", "comment"], COMMENT))
-    assert seen.rejection is None
-    (one,) = (one for one in seen.findings if one.kind is Kind.UNEXPECTED_TOKEN)
-    assert (one.token_start, one.token_end, one.sent) == (5, 6, True)
+    inspection = inspect(aborted([THINK, "Hm", "<|end|>", "comment"], COMMENT))
+    assert inspection.rejection is None
+    (finding,) = (finding for finding in inspection.findings if finding.kind is Kind.UNEXPECTED_TOKEN)
+    assert (finding.token_start, finding.token_end, finding.sent) == (5, 6, True)
 
 
 def test_a_server_that_goes_on_after_its_error_marks_nothing() -> None:
@@ -232,20 +236,20 @@ def test_of_several_open_choices_nobody_knows_which_failed() -> None:
     data = [chat_chunk(encode(THINK), {}, index=index) for index in range(2)]
     data.append(json.dumps({"error": {"message": COMMENT}}))
     header = Header(endpoint=Endpoint.CHAT, server_version="0.13.0", status=200)
-    both = Capture(header=header, events=[Event(one, None) for one in data], end=CLOSED)
+    both = Capture(header=header, events=[Event(payload, None) for payload in data], end=CLOSED)
     assert transmission_of(read(both)).rejection is None
     data.insert(2, chat_chunk([], {}, finish="stop", index=0))
-    one = Capture(header=header, events=[Event(one, None) for one in data], end=CLOSED)
-    assert found(one).choice == 1
+    payload = Capture(header=header, events=[Event(payload, None) for payload in data], end=CLOSED)
+    assert found(payload).choice == 1
 
 
 def test_without_token_ids_the_rejected_token_is_still_named() -> None:
     data = [chat_chunk(None, {"reasoning": "Hm"}), json.dumps({"error": {"message": COMMENT}})]
     header = Header(endpoint=Endpoint.CHAT, server_version="0.13.0", status=200)
-    capture = Capture(header=header, events=[Event(one, None) for one in data], end=CLOSED)
-    stopped, one = found(capture), marked(capture)
+    capture = Capture(header=header, events=[Event(payload, None) for payload in data], end=CLOSED)
+    stopped, marks = found(capture), marked(capture)
     assert (stopped.sent, stopped.token_id) == (0, 12606)
-    assert (one.token_start, one.token_end, one.sent) == (0, 1, False)
+    assert (marks.token_start, marks.token_end, marks.sent) == (0, 1, False)
 
 
 def test_a_connection_cut_without_an_error_says_where_to_look() -> None:
@@ -253,9 +257,9 @@ def test_a_connection_cut_without_an_error_says_where_to_look() -> None:
     header = Header(endpoint=Endpoint.RESPONSES, status=200)
     events = [Event(data, None, "response.created")]
     capture = Capture(header=header, events=events, end=End(at_s=0.1, cut=True))
-    seen = inspect(capture)
-    assert seen.rejection is None
-    assert "its log has the traceback" in seen.verdict.why
+    inspection = inspect(capture)
+    assert inspection.rejection is None
+    assert "its log has the traceback" in inspection.verdict.why
 
 
 @pytest.mark.parametrize(

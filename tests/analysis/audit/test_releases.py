@@ -28,32 +28,32 @@ def run(request: pytest.FixtureRequest) -> Sequence[Seen]:
 def test_the_shipped_kinds_are_what_the_audit_says_now(run: Sequence[Seen]) -> None:
     """The Matrix page shows them; `lab matrix --rescore --out fixtures/matrix` writes them anew."""
     stale = [
-        (one.script.name, one.endpoint)
-        for one in run
+        (capture.script.name, capture.endpoint)
+        for capture in run
         # For Responses the lab lends the audit the ids that it made the model sample.
-        if one.endpoint is not Endpoint.RESPONSES
-        and set(one.score.kinds) != {found.kind for found in one.findings}
+        if capture.endpoint is not Endpoint.RESPONSES
+        and set(capture.score.kinds) != {finding.kind for finding in capture.findings}
     ]
     assert stale == []
 
 
 def test_what_was_lost_silently_is_never_called_clean(run: Sequence[Seen]) -> None:
     clean = [
-        (one.script.name, one.endpoint)
-        for one in run
-        if one.score.outcome is ScriptOutcome.SILENT and one.verdict.level is Level.CLEAN
+        (capture.script.name, capture.endpoint)
+        for capture in run
+        if capture.score.outcome is ScriptOutcome.SILENT and capture.verdict.level is Level.CLEAN
     ]
     assert clean == []
 
 
 def test_a_whole_response_has_no_token_unaccounted_for(run: Sequence[Seen]) -> None:
     doubted = {
-        one.script.name
-        for one in run
-        if one.endpoint is Endpoint.RESPONSES
-        and one.score.outcome is ScriptOutcome.COMPLETE
-        and one.script.well_formed
-        if any(found.kind is Kind.COUNT_MISMATCH for found in one.findings)
+        capture.script.name
+        for capture in run
+        if capture.endpoint is Endpoint.RESPONSES
+        and capture.score.outcome is ScriptOutcome.COMPLETE
+        and capture.script.well_formed
+        if any(finding.kind is Kind.COUNT_MISMATCH for finding in capture.findings)
     }
     assert doubted <= HEADER_UNTOLD
 
@@ -62,12 +62,12 @@ def test_a_whole_response_without_a_finding_is_clean_where_its_final_object_tell
     run: Sequence[Seen],
 ) -> None:
     unknown = [
-        one.script.name
-        for one in run
-        if one.endpoint is Endpoint.RESPONSES
-        and one.score.outcome is ScriptOutcome.COMPLETE
-        and not one.findings
-        if one.verdict.level is Level.UNKNOWN
+        capture.script.name
+        for capture in run
+        if capture.endpoint is Endpoint.RESPONSES
+        and capture.score.outcome is ScriptOutcome.COMPLETE
+        and not capture.findings
+        if capture.verdict.level is Level.UNKNOWN
     ]
     # A character that was cut has no id; to 0.18 an unstreamed response tells nothing of a server-side tool.
     assert [name for name in unknown if not name.startswith(("half_character", "turn_"))] == []
@@ -82,19 +82,19 @@ def test_what_to_switch_on_is_never_what_the_capture_has(run: Sequence[Seen]) ->
 
 def test_what_was_told_to_the_client_is_an_error(run: Sequence[Seen]) -> None:
     quiet = [
-        (one.script.name, one.endpoint)
-        for one in run
-        if one.score.outcome is ScriptOutcome.REPORTED and one.verdict.level is not Level.ERROR
+        (capture.script.name, capture.endpoint)
+        for capture in run
+        if capture.score.outcome is ScriptOutcome.REPORTED and capture.verdict.level is not Level.ERROR
     ]
     assert quiet == []
 
 
 def test_what_is_whole_and_well_formed_has_no_error(run: Sequence[Seen]) -> None:
     wrong = [
-        (one.script.name, one.endpoint, explain(finding))
-        for one in run
-        if one.score.outcome is ScriptOutcome.COMPLETE and one.script.well_formed
-        for finding in one.findings
+        (capture.script.name, capture.endpoint, explain(finding))
+        for capture in run
+        if capture.score.outcome is ScriptOutcome.COMPLETE and capture.script.well_formed
+        for finding in capture.findings
         if finding.severity is Severity.ERROR
     ]
     assert wrong == []

@@ -23,25 +23,25 @@ def inspected(*, stopped: bool, detail: str = "", steps: list[Step] = STEPS) -> 
 
 
 def test_a_response_that_the_user_stopped_is_not_disconnected() -> None:
-    seen = inspected(stopped=True)
-    assert seen.findings == []
-    assert seen.verdict.level is Level.CLEAN
-    count = len(seen.reading.choice.tokens)
-    assert seen.verdict.sentence == f"Stopped by you after {count} tokens; nothing was lost until then."
+    inspection = inspected(stopped=True)
+    assert inspection.findings == []
+    assert inspection.verdict.level is Level.CLEAN
+    count = len(inspection.reading.choice.tokens)
+    assert inspection.verdict.sentence == f"Stopped by you after {count} tokens; nothing was lost until then."
 
 
 def test_what_was_lost_before_is_told() -> None:
     steps = [*STEPS, (" three", {}), (" four", {"content": " four"})]
-    seen = inspected(stopped=True, steps=steps)
-    assert [finding.kind for finding in seen.findings] == [Kind.DROPPED]
-    assert seen.verdict.level is Level.ERROR
-    assert seen.verdict.why.startswith("Stopped by you after ")
+    inspection = inspected(stopped=True, steps=steps)
+    assert [finding.kind for finding in inspection.findings] == [Kind.DROPPED]
+    assert inspection.verdict.level is Level.ERROR
+    assert inspection.verdict.why.startswith("Stopped by you after ")
 
 
 def test_a_connection_that_broke_is_still_disconnected() -> None:
     for detail in ("peer closed connection", "the client closed the connection", "stopped by you", ""):
-        seen = inspected(stopped=False, detail=detail)
-        assert [finding.kind for finding in seen.findings] == [Kind.DISCONNECTED]
+        inspection = inspected(stopped=False, detail=detail)
+        assert [finding.kind for finding in inspection.findings] == [Kind.DISCONNECTED]
 
 
 def test_the_end_of_a_file_says_so_too() -> None:

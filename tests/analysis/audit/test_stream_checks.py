@@ -19,17 +19,19 @@ THOUGHT = 5
 
 
 def kinds(capture: Capture) -> list[Kind]:
-    return [one.kind for one in audit(read(capture))]
+    return [finding.kind for finding in audit(read(capture))]
 
 
 def doubted(capture: Capture) -> list[Finding]:
-    return [one for one in audit(read(capture)) if one.code is Code.COUNT_UNEXPLAINED]
+    return [finding for finding in audit(read(capture)) if finding.code is Code.COUNT_UNEXPLAINED]
 
 
-@pytest.mark.parametrize(("counted", "told"), [(HI + 19, False), (HI + 20, True)])
-def test_a_count_is_doubted_only_where_the_texts_leave_much_of_it_open(counted: int, told: bool) -> None:
-    found = doubted(chat([("", {"content": "Hi"})], usage=counted, with_ids=False))
-    assert [(one.generated, one.delivered) for one in found] == [(str(counted), str(HI))] * told
+@pytest.mark.parametrize(("counted", "reported"), [(HI + 19, False), (HI + 20, True)])
+def test_a_count_is_doubted_only_where_the_texts_leave_much_of_it_open(counted: int, reported: bool) -> None:
+    findings = doubted(chat([("", {"content": "Hi"})], usage=counted, with_ids=False))
+    assert [(finding.generated, finding.delivered) for finding in findings] == [
+        (str(counted), str(HI))
+    ] * reported
 
 
 def test_borders_of_messages_that_the_deltas_join_are_no_loss() -> None:
@@ -41,10 +43,10 @@ def test_borders_of_messages_that_the_deltas_join_are_no_loss() -> None:
     assert doubted(whole) == []
 
 
-@pytest.mark.parametrize(("counted", "told"), [(THOUGHT + 2, False), (THOUGHT + 3, True)])
-def test_where_no_answer_came_a_count_is_doubted_sooner(counted: int, told: bool) -> None:
-    found = doubted(chat([("", {"reasoning": "Hm"})], usage=counted, with_ids=False))
-    assert bool(found) is told
+@pytest.mark.parametrize(("counted", "reported"), [(THOUGHT + 2, False), (THOUGHT + 3, True)])
+def test_where_no_answer_came_a_count_is_doubted_sooner(counted: int, reported: bool) -> None:
+    findings = doubted(chat([("", {"reasoning": "Hm"})], usage=counted, with_ids=False))
+    assert bool(findings) is reported
 
 
 def test_what_the_token_limit_cut_off_is_in_no_field_and_no_loss() -> None:
@@ -73,9 +75,9 @@ def test_a_header_that_output_items_leave_out_may_be_what_is_open() -> None:
     assert finding.facts.fits == (" <|constrain|>json",)
 
 
-@pytest.mark.parametrize(("open_", "told"), [(7, False), (8, True)])
-def test_a_text_that_cannot_be_encoded_again_leaves_some_tokens_open(open_: int, told: bool) -> None:
+@pytest.mark.parametrize(("open_", "reported"), [(7, False), (8, True)])
+def test_a_text_that_cannot_be_encoded_again_leaves_some_tokens_open(open_: int, reported: bool) -> None:
     text = "Hi \ufffd"
     takes = len(encode(f"<|channel|>final<|message|>{text}<|return|>"))
-    found = doubted(answer(text, text, usage={"output_tokens": takes + open_}))
-    assert bool(found) is told
+    findings = doubted(answer(text, text, usage={"output_tokens": takes + open_}))
+    assert bool(findings) is reported

@@ -35,13 +35,15 @@ def test_two_whole_calls_have_no_finding() -> None:
 def test_the_end_of_a_call_under_the_next_index_is_misrouted_and_breaks_the_arguments() -> None:
     findings = found(calls(_2=call(1, "1}")))
     assert (Kind.MISROUTED, "tool_calls[0].arguments", "1}", "1}") in brief(findings)
-    assert {one.kind for one in findings} == {Kind.MISROUTED, Kind.INVALID_TOOL_ARGUMENTS}
+    assert {finding.kind for finding in findings} == {Kind.MISROUTED, Kind.INVALID_TOOL_ARGUMENTS}
 
 
 def test_the_end_of_a_call_under_an_index_without_a_name_is_not_told_twice() -> None:
     findings = found(chat([*CALLS[:2], ("1}<|call|>", call(1, "1}"))], finish="tool_calls"))
-    assert {one.kind for one in findings} == {Kind.MISROUTED, Kind.INVALID_TOOL_ARGUMENTS}
-    assert [one.delivered_in for one in findings if one.delivered_in] == ["tool_calls[1].arguments"]
+    assert {finding.kind for finding in findings} == {Kind.MISROUTED, Kind.INVALID_TOOL_ARGUMENTS}
+    assert [finding.delivered_in for finding in findings if finding.delivered_in] == [
+        "tool_calls[1].arguments"
+    ]
 
 
 def test_a_lost_call_is_one_finding_and_the_shift_of_the_next_one_is_none() -> None:
@@ -72,7 +74,7 @@ def test_calls_counted_from_one_are_told_as_protocol() -> None:
         _0=call(1, "", "f"), _1=call(1, '{"a":'), _2=call(1, "1}"),
         _4=call(2, "", "g"), _5=call(2, '{"b":'), _6=call(2, "2}"),
     )  # fmt: skip
-    assert [one.kind for one in found(capture)] == [Kind.PROTOCOL]
+    assert [finding.kind for finding in found(capture)] == [Kind.PROTOCOL]
 
 
 def test_arguments_that_lose_a_token_are_dropped_and_no_json() -> None:
@@ -81,7 +83,7 @@ def test_arguments_that_lose_a_token_are_dropped_and_no_json() -> None:
         (Kind.DROPPED, "tool_calls[0].arguments", '{"a":', ""),
         (Kind.INVALID_TOOL_ARGUMENTS, "tool_calls[0].arguments", '{"a":1}', "1}"),
     ]
-    assert {one.severity for one in findings} == {Severity.ERROR}
+    assert {finding.severity for finding in findings} == {Severity.ERROR}
 
 
 def test_arguments_that_were_never_json_are_a_warning() -> None:
@@ -108,12 +110,14 @@ def test_several_calls_in_one_event_are_kept_apart() -> None:
 
 def test_one_call_only_by_request_is_a_warning() -> None:
     capture = asked(calls(_4={}, _5={}, _6={}), parallel_tool_calls=False)
-    assert [(one.kind, one.severity) for one in found(capture)] == [(Kind.UNSERVED, Severity.WARNING)]
+    assert [(finding.kind, finding.severity) for finding in found(capture)] == [
+        (Kind.UNSERVED, Severity.WARNING)
+    ]
 
 
 def test_reasoning_that_the_request_hides_is_no_loss() -> None:
     hidden = chat(changed(_1={}, _2={}))
-    assert [one.kind for one in found(hidden)] == [Kind.DROPPED]
+    assert [finding.kind for finding in found(hidden)] == [Kind.DROPPED]
     assert found(asked(hidden, include_reasoning=False)) == []
 
 
@@ -122,14 +126,16 @@ def test_calls_of_built_in_tools_are_promised_no_field(sent: Mapping[str, Any]) 
     findings = found(
         chat([("<|channel|>analysis to=python code<|message|>print(1)", sent), ("<|call|>", {})])
     )
-    assert all(one.severity is Severity.WARNING for one in findings)
+    assert all(finding.severity is Severity.WARNING for finding in findings)
     # In the answer a person reads the call; in the reasoning the turn has neither an answer nor a call.
-    assert [one.kind for one in findings] == [Kind.NO_ANSWER if "reasoning" in sent else Kind.UNSERVED]
+    assert [finding.kind for finding in findings] == [
+        Kind.NO_ANSWER if "reasoning" in sent else Kind.UNSERVED
+    ]
 
 
 def test_a_call_cut_by_the_token_limit_is_told_although_the_server_says_tool_calls() -> None:
     steps = [(opened("f"), call(0, "", "f")), said('{"a', **call(0, '{"a'))]
-    kinds = [one.kind for one in found(chat(steps, finish="tool_calls"))]
+    kinds = [finding.kind for finding in found(chat(steps, finish="tool_calls"))]
     assert kinds == [Kind.TRUNCATED]
 
 

@@ -22,7 +22,7 @@ _NO_TEXTS = (
 
 def _capture(version: str, script: str, *, step: str = "1") -> Capture:
     folder = _REAL if version == "0.14.1" and step == "1" else _STAND_IN
-    run = next(one for one in load_runs(folder) if (one.version, one.step) == (version, step))
+    run = next(run for run in load_runs(folder) if (run.version, run.step) == (version, step))
     named = {(endpoint, name): capture for endpoint, name, capture in captures_of(run)}
     return named[Endpoint.RESPONSES, script]
 
@@ -78,7 +78,7 @@ def test_items_in_another_order_than_the_messages_settle_nothing() -> None:
 
 
 def test_what_the_request_asked_for_already_is_never_the_advice() -> None:
-    runs = [one for one in load_runs(_STAND_IN) if one.step == "unstreamed"]
+    runs = [run for run in load_runs(_STAND_IN) if run.step == "unstreamed"]
     for run in [one for one in runs if one.version in {"0.10.2", "0.11.0", "0.13.0", "0.17.1"}]:
         for endpoint, name, capture in captures_of(run):
             if endpoint is Endpoint.RESPONSES and name.startswith(("turn_", "preamble_", "half_")):
@@ -106,7 +106,7 @@ def test_a_preamble_returned_as_reasoning_is_misrouted_and_the_code_of_a_tool_is
 
 def test_an_answer_between_two_turns_without_counts_is_nobodys_tokens() -> None:
     capture = _capture("0.11.0", "turn_python_twice", step="unstreamed")
-    told = inspect(capture).reading.choice.reconstruction
-    assert told is not None
-    assert told.certainty in {Certainty.CONFIRMED, Certainty.AMBIGUOUS}
-    assert len(told.ids) == len(capture.header.script or ())
+    reconstruction = inspect(capture).reading.choice.reconstruction
+    assert reconstruction is not None
+    assert reconstruction.certainty in {Certainty.CONFIRMED, Certainty.AMBIGUOUS}
+    assert len(reconstruction.ids) == len(capture.header.script or ())

@@ -64,9 +64,9 @@ UNDELIVERED: Step = (GOOD[2][0], {})
     ids=["answer lost", "answer delivered", "no answer generated", "connection cut", "error reported"],
 )
 def test_the_first_sentence_says_that_the_whole_answer_is_lost(capture: Capture, lost: bool) -> None:
-    one = inspect(capture)
-    assert one.findings
-    assert one.verdict.sentence.startswith("The client received no answer and no tool call: ") is lost
+    inspection = inspect(capture)
+    assert inspection.findings
+    assert inspection.verdict.sentence.startswith("The client received no answer and no tool call: ") is lost
 
 
 @pytest.mark.parametrize("severity", Severity)
@@ -180,10 +180,10 @@ def test_a_marker_inside_a_body_is_said_although_nothing_was_lost() -> None:
         (text, {"reasoning": text}),
         ("<|return|>", {}),
     ]
-    seen = inspect(chat(steps))
-    assert [one.kind for one in seen.findings] == [Kind.SPECIAL_TOKEN_IN_BODY]
-    assert seen.verdict.level is Level.WARNING
-    assert seen.verdict.sentence.startswith(
+    inspection = inspect(chat(steps))
+    assert [finding.kind for finding in inspection.findings] == [Kind.SPECIAL_TOKEN_IN_BODY]
+    assert inspection.verdict.level is Level.WARNING
+    assert inspection.verdict.sentence.startswith(
         "The model wrote <|start|> inside the body of a message on the analysis channel (token 4)"
     )
 
@@ -204,22 +204,24 @@ def test_a_body_of_responses_proves_nothing_of_itself() -> None:
 def test_a_choice_without_evidence_makes_no_answer_clean() -> None:
     whole = chat(GOOD)
     blind = chat_chunk(None, {"content": "Hi"}, finish="stop", index=1)
-    seen = inspect(replace(whole, events=[Event(blind), *whole.events]))
-    assert seen.verdict.level is Level.UNKNOWN
-    assert "for choice 1" in seen.verdict.sentence
+    inspection = inspect(replace(whole, events=[Event(blind), *whole.events]))
+    assert inspection.verdict.level is Level.UNKNOWN
+    assert "for choice 1" in inspection.verdict.sentence
 
 
 def test_an_error_that_has_nothing_to_do_with_the_format_is_not_laid_to_the_parser() -> None:
     body = {"error": {"message": "The model `x` does not exist.", "code": 404}}
     events = [Event(json.dumps(body), kind=EventKind.BODY)]
-    seen = inspect(Capture(header=Header(endpoint=Endpoint.CHAT, status=404), events=events, end=CLOSED))
-    assert "parser" not in seen.verdict.why
+    inspection = inspect(
+        Capture(header=Header(endpoint=Endpoint.CHAT, status=404), events=events, end=CLOSED)
+    )
+    assert "parser" not in inspection.verdict.why
 
 
 def test_the_evidence_is_named_by_its_kind() -> None:
-    given = inspect(chat(GOOD, with_ids=False), truth=[*encode("".join(text for text, _ in GOOD))]).verdict
-    assert given.level is Level.CLEAN
-    assert "14 token IDs known from outside" in given.why
+    judged = inspect(chat(GOOD, with_ids=False), truth=[*encode("".join(text for text, _ in GOOD))]).verdict
+    assert judged.level is Level.CLEAN
+    assert "14 token IDs known from outside" in judged.why
     entry = {"token": "<|channel|>"}
     chunk = {"choices": [{"index": 0, "delta": {}, "logprobs": {"content": [entry, {"token": "final"}]}}]}
     header = Header(endpoint=Endpoint.CHAT, status=200)
@@ -229,14 +231,14 @@ def test_the_evidence_is_named_by_its_kind() -> None:
 
 def test_deltas_that_add_up_to_a_final_object_alone_prove_nothing_whole() -> None:
     item = {"type": "message", "content": [{"type": "output_text", "text": "Hi"}]}
-    told = [
+    payloads = [
         {"type": "response.output_item.added", "output_index": 0, "item": {**item, "id": "i"}},
         {"type": "response.output_text.delta", "output_index": 0, "item_id": "i", "delta": "Hi"},
         {"type": "response.completed", "response": {"status": "completed", "output": [item]}},
     ]
     header = Header(endpoint=Endpoint.RESPONSES, status=200)
     judged = inspect(
-        Capture(header=header, events=[Event(json.dumps(one)) for one in told], end=CLOSED)
+        Capture(header=header, events=[Event(json.dumps(payload)) for payload in payloads], end=CLOSED)
     ).verdict
     assert judged.level is Level.UNKNOWN
     assert "final object" in judged.sentence

@@ -32,47 +32,50 @@ WARNINGS = {
 
 
 @pytest.fixture(scope="module")
-def seen() -> Mapping[Code, Sequence[Inspection]]:
-    return {code: [inspect(one) for one in captures] for code, captures in CAPTURES.items()}
+def inspections() -> Mapping[Code, Sequence[Inspection]]:
+    return {code: [inspect(capture) for capture in captures] for code, captures in CAPTURES.items()}
 
 
 def of(code: Code, findings: Sequence[Finding]) -> Finding:
-    (finding,) = (one for one in findings if one.code is code)
+    (finding,) = (finding for finding in findings if finding.code is code)
     return finding
 
 
-def everything(seen: Mapping[Code, Sequence[Inspection]]) -> Iterator[Finding]:
-    return (finding for some in seen.values() for one in some for finding in one.findings)
+def everything(inspections: Mapping[Code, Sequence[Inspection]]) -> Iterator[Finding]:
+    return (
+        finding for examples in inspections.values() for example in examples for finding in example.findings
+    )
 
 
 @pytest.mark.parametrize("code", Code)
 def test_a_code_is_found_and_said_in_these_words(
-    seen: Mapping[Code, Sequence[Inspection]], code: Code
+    inspections: Mapping[Code, Sequence[Inspection]], code: Code
 ) -> None:
-    said = [
-        {"title": title(of(code, one.findings)), "sentence": explain(of(code, one.findings))}
-        | {"verdict": one.verdict.sentence}
-        for one in seen[code]
+    words = [
+        {"title": title(of(code, example.findings)), "sentence": explain(of(code, example.findings))}
+        | {"verdict": example.verdict.sentence}
+        for example in inspections[code]
     ]
-    assert said == WORDS[code]
+    assert words == WORDS[code]
 
 
 def test_every_kind_is_found_and_only_some_are_ever_warnings(
-    seen: Mapping[Code, Sequence[Inspection]],
+    inspections: Mapping[Code, Sequence[Inspection]],
 ) -> None:
     by_severity = {
-        severity: {one.kind for one in everything(seen) if one.severity is severity} for severity in Severity
+        severity: {finding.kind for finding in everything(inspections) if finding.severity is severity}
+        for severity in Severity
     }
     assert by_severity[Severity.WARNING] == WARNINGS
     assert by_severity[Severity.ERROR] == set(Kind) - WARNINGS | {Kind.INVALID_TOOL_ARGUMENTS}
 
 
-def test_findings_are_never_called_clean(seen: Mapping[Code, Sequence[Inspection]]) -> None:
+def test_findings_are_never_called_clean(inspections: Mapping[Code, Sequence[Inspection]]) -> None:
     levels = {Severity.ERROR: Level.ERROR, Severity.WARNING: Level.WARNING}
     wrong = [
         code
-        for code, some in seen.items()
-        for one in some
-        if one.worst is None or one.verdict.level is not levels[one.worst]
+        for code, examples in inspections.items()
+        for example in examples
+        if example.worst is None or example.verdict.level is not levels[example.worst]
     ]
     assert wrong == []

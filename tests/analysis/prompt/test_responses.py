@@ -57,7 +57,7 @@ SENT = [
 
 
 def size(messages: list[dict[str, Any]]) -> int:
-    conversation = Conversation.from_messages([Message.from_dict(one) for one in messages])
+    conversation = Conversation.from_messages([Message.from_dict(message) for message in messages])
     return len(encoding().render_conversation_for_completion(conversation, Role.ASSISTANT))
 
 
@@ -75,20 +75,20 @@ def prompt(request: dict[str, Any], messages: list[Any], **usage: Any) -> Prompt
 
 
 def differences(request: dict[str, Any], messages: list[Any]) -> list[str]:
-    found = prompt(request, messages, input_tokens=size(messages))
-    assert found is not None
-    assert not found.unknown, found.unknown
-    return [difference_sentence(one) for one in found.differences]
+    parsed = prompt(request, messages, input_tokens=size(messages))
+    assert parsed is not None
+    assert not parsed.unknown, parsed.unknown
+    return [difference_sentence(difference) for difference in parsed.differences]
 
 
 def test_a_turn_with_a_tool_call_is_drawn_and_contains_what_the_request_asks_for() -> None:
-    found = prompt({"input": TURN}, SENT, input_tokens=size(SENT))
-    assert found is not None
-    assert (found.source, found.counted, found.differences) == (PromptSource.RENDERED, len(found.ids), ())
+    parsed = prompt({"input": TURN}, SENT, input_tokens=size(SENT))
+    assert parsed is not None
+    assert (parsed.source, parsed.counted, parsed.differences) == (PromptSource.RENDERED, len(parsed.ids), ())
     roles = ["system", "user", "assistant", "assistant", "tool", "assistant"]
-    assert [one.role for one in found.messages] == roles
-    assert "counted the same number of tokens" in prompt_blocks(found)["source"]
-    row = prompt_row(found)
+    assert [message.role for message in parsed.messages] == roles
+    assert "counted the same number of tokens" in prompt_blocks(parsed)["source"]
+    row = prompt_row(parsed)
     assert row is not None
     assert (row["source"], row["counted"], row["identical"]) == ("rendered", row["tokens"], False)
     assert differences({"input": "Weather in Rome?"}, SENT[:2]) == []
@@ -150,23 +150,25 @@ def test_what_differs_is_said_as_for_chat(
 def test_what_is_not_rendered_here_is_said_and_never_a_difference(
     request_body: dict[str, Any], words: str
 ) -> None:
-    found = prompt(request_body, SENT)
-    assert found is not None
-    assert found.differences == ()
-    assert words in found.unknown
+    parsed = prompt(request_body, SENT)
+    assert parsed is not None
+    assert parsed.differences == ()
+    assert words in parsed.unknown
 
 
 def test_a_rendering_of_another_size_is_shown_with_the_count() -> None:
-    found = prompt({"input": TURN}, SENT, input_tokens=1, input_tokens_details={"input_tokens_per_turn": [7]})
-    assert found is not None
-    assert prompt_blocks(found)["source"].endswith("the server counted 7 tokens")
+    parsed = prompt(
+        {"input": TURN}, SENT, input_tokens=1, input_tokens_details={"input_tokens_per_turn": [7]}
+    )
+    assert parsed is not None
+    assert prompt_blocks(parsed)["source"].endswith("the server counted 7 tokens")
 
 
 def test_tokens_that_the_server_tells_are_taken_as_they_are() -> None:
     ids = encode("<|start|>user<|message|>Hi<|end|><|start|>assistant")
-    found = prompt({"input": "Hi"}, [{"type": "raw_message_tokens", "message": "", "tokens": ids}])
-    assert found is not None
-    assert found.ids == ids
+    parsed = prompt({"input": "Hi"}, [{"type": "raw_message_tokens", "message": "", "tokens": ids}])
+    assert parsed is not None
+    assert parsed.ids == ids
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from inspector.protocol.harmony.vocab import encode
 from inspector.views.comparison_rows import comparison_row, comparison_summary, difference_rows, timing_rows
 from tests.support.streams import CLOSED, GOOD, LEAK, LOSS, PIECES, Step, aborted, chat, chat_chunk
 
-STORED = {one.name: one.path for one in builtin()}
+STORED = {fixture.name: fixture.path for fixture in builtin()}
 
 
 def stored(name: str) -> Inspection:
@@ -90,19 +90,21 @@ def asked(capture: Capture, **request: Any) -> Capture:
 def test_real_servers_are_told_apart_in_one_sentence(
     left: str, right: str, outcome: Outcome, sentence: str
 ) -> None:
-    found = compare(stored(left), stored(right))
-    assert (found.outcome, found.sentence) == (outcome, sentence)
+    comparison = compare(stored(left), stored(right))
+    assert (comparison.outcome, comparison.sentence) == (outcome, sentence)
 
 
 def test_streams_that_stop_at_different_rejections_are_not_called_the_same() -> None:
     token, other = (f"Unexpected token {one} while expecting start token 200006" for one in (12606, 200002))
     analysis = ["<|channel|>analysis<|message|>Hi<|end|>"]
     ended = inspect(aborted(analysis, token)), inspect(aborted(analysis, other))
-    found = compare(*ended)
-    assert found.outcome is Outcome.TOKENS
-    assert "where both servers stop at different rejected tokens: “comment” on the left" in found.sentence
-    assert "Neither server sent the rejected tokens." in found.why
-    assert "fault" not in found.why
+    comparison = compare(*ended)
+    assert comparison.outcome is Outcome.TOKENS
+    assert (
+        "where both servers stop at different rejected tokens: “comment” on the left" in comparison.sentence
+    )
+    assert "Neither server sent the rejected tokens." in comparison.why
+    assert "fault" not in comparison.why
     assert compare(ended[0], ended[0]).outcome is Outcome.SAME
 
     begun = ["<|channel|>analysis<|message|>Hi<|end|><|start|>assistant"]
@@ -115,9 +117,9 @@ def test_a_stream_that_stops_earlier_at_another_rejection_does_not_share_the_oth
     analysis = "<|channel|>analysis<|message|>Hi<|end|>"
     final = f"{analysis}<|start|>assistant<|channel|>final<|message|>Yes<|end|>"
     token, other = (f"Unexpected token {one} while expecting start token 200006" for one in (12606, 200002))
-    found = compared(aborted([analysis], token), aborted([final], other))
-    assert "where the left server stops" in found.sentence
-    assert f"The parser errors differ: “{token}” on the left, “{other}” on the right." in found.why
+    comparison = compared(aborted([analysis], token), aborted([final], other))
+    assert "where the left server stops" in comparison.sentence
+    assert f"The parser errors differ: “{token}” on the left, “{other}” on the right." in comparison.why
 
 
 def test_one_script_on_two_releases_of_the_lab_says_that_only_the_older_one_lost_text() -> None:
@@ -126,61 +128,65 @@ def test_one_script_on_two_releases_of_the_lab_says_that_only_the_older_one_lost
         matrix_capture(runs[version], Endpoint.CHAT, "two_finals") for version in ("0.13.0", "0.14.1")
     ]
     left, right = (inspect(capture) for capture in captures if capture is not None)
-    found = compare(left, right)
-    assert found.sentence == "The tokens are the same; only 0.13.0 lost 3 tokens of the answer (content)."
-    assert found.counts is not None
-    assert found.counts.differing == 0
-    assert {one.left_state for one in found.choice.apart} == {"dropped"}
+    comparison = compare(left, right)
+    assert (
+        comparison.sentence == "The tokens are the same; only 0.13.0 lost 3 tokens of the answer (content)."
+    )
+    assert comparison.counts is not None
+    assert comparison.counts.differing == 0
+    assert {apart.left_state for apart in comparison.choice.apart} == {"dropped"}
 
 
 def test_the_same_script_on_two_versions_is_the_same_tokens_delivered_apart() -> None:
-    found = compare(stored("chat-tool-call-dropped-vllm-0.13.0"), stored("chat-tool-call-leak-vllm-0.14.1"))
-    assert found.counts == (32, 0, 0, 0)
-    assert found.divergence is None
-    assert found.choice.apart == (Apart(4, 6, 4, None, "dropped", "content", "misrouted"),)
-    assert [one.kind for one in found.findings.only_left] == [Kind.DROPPED]
-    assert [one.kind for one in found.findings.only_right] == [Kind.MISROUTED]
-    assert [mine.kind for mine, _ in found.findings.both] == [Kind.DROPPED, Kind.INVALID_TOOL_ARGUMENTS]
-    assert {pair.field: pair.equal for pair in found.choice.delivered} == {
+    comparison = compare(
+        stored("chat-tool-call-dropped-vllm-0.13.0"), stored("chat-tool-call-leak-vllm-0.14.1")
+    )
+    assert comparison.counts == (32, 0, 0, 0)
+    assert comparison.divergence is None
+    assert comparison.choice.apart == (Apart(4, 6, 4, None, "dropped", "content", "misrouted"),)
+    assert [finding.kind for finding in comparison.findings.only_left] == [Kind.DROPPED]
+    assert [finding.kind for finding in comparison.findings.only_right] == [Kind.MISROUTED]
+    assert [mine.kind for mine, _ in comparison.findings.both] == [Kind.DROPPED, Kind.INVALID_TOOL_ARGUMENTS]
+    assert {pair.field: pair.equal for pair in comparison.choice.delivered} == {
         "reasoning": True,
         "content": False,
         "tool_calls[0].name": True,
         "tool_calls[0].arguments": True,
     }
-    assert [setting.name for setting in found.settings] == ["version"]
+    assert [setting.name for setting in comparison.settings] == ["version"]
 
 
 @pytest.mark.parametrize("name", STORED)
 def test_a_capture_is_the_same_as_itself(name: str) -> None:
-    one = stored(name)
-    found = compare(one, one)
-    assert found.same
-    known = one.reading.choice.has_ids or one.reading.choice.has_finals
-    assert found.outcome is (Outcome.SAME if known else Outcome.UNKNOWN)
-    assert len(found.findings.both) == len(one.findings)
-    assert found.settings == ()
-    assert found.divergence is None
+    inspection = stored(name)
+    comparison = compare(inspection, inspection)
+    assert comparison.same
+    known = inspection.reading.choice.has_ids or inspection.reading.choice.has_finals
+    assert comparison.outcome is (Outcome.SAME if known else Outcome.UNKNOWN)
+    assert len(comparison.findings.both) == len(inspection.findings)
+    assert comparison.settings == ()
+    assert comparison.divergence is None
 
 
 def test_the_loss_of_one_side_is_that_servers() -> None:
-    found = compared(chat(GOOD, version="0.14.1"), chat(LOSS, version="0.13.0"))
-    assert found.sentence == "The tokens are the same; only 0.13.0 lost 2 tokens of the reasoning."
-    assert found.why.startswith("The model did the same on both sides, so the fault is the server's.")
-    assert not found.same
+    comparison = compared(chat(GOOD, version="0.14.1"), chat(LOSS, version="0.13.0"))
+    assert comparison.sentence == "The tokens are the same; only 0.13.0 lost 2 tokens of the reasoning."
+    assert comparison.why.startswith("The model did the same on both sides, so the fault is the server's.")
+    assert not comparison.same
 
 
 def test_sides_of_one_version_are_called_left_and_right() -> None:
-    found = compared(chat(GOOD), chat(LOSS))
-    assert "only the right server lost 2 tokens" in found.sentence
+    comparison = compared(chat(GOOD), chat(LOSS))
+    assert "only the right server lost 2 tokens" in comparison.sentence
 
 
 def test_what_both_lost_is_said_of_both() -> None:
-    found = compared(chat(LOSS, version="0.12.0"), chat(LOSS, version="0.13.0"))
-    assert found.same
-    assert found.sentence == (
+    comparison = compared(chat(LOSS, version="0.12.0"), chat(LOSS, version="0.13.0"))
+    assert comparison.same
+    assert comparison.sentence == (
         "The tokens are the same, and so is the delivered text; both servers lost 2 tokens of the reasoning."
     )
-    assert found.why.startswith("The version makes no difference here.")
+    assert comparison.why.startswith("The version makes no difference here.")
 
 
 OTHER: Sequence[Step] = (
@@ -191,16 +197,16 @@ OTHER: Sequence[Step] = (
 
 
 def test_the_first_divergence_names_token_and_event() -> None:
-    found = compared(chat(GOOD), chat(OTHER))
-    assert found.outcome is Outcome.TOKENS
+    comparison = compared(chat(GOOD), chat(OTHER))
+    assert comparison.outcome is Outcome.TOKENS
     place = len(
         encode(
             "<|channel|>analysis<|message|>Need weather.<|end|><|start|>assistant<|channel|>final<|message|>"
         )
     )
-    assert found.divergence == Divergence(choice=0, token=place, event=2, right_event=2)
-    assert comparison_row(found)["first_divergence"] == {"token": place, "event": 2}
-    assert f"differ from token {place} on" in found.sentence
+    assert comparison.divergence == Divergence(choice=0, token=place, event=2, right_event=2)
+    assert comparison_row(comparison)["first_divergence"] == {"token": place, "event": 2}
+    assert f"differ from token {place} on" in comparison.sentence
 
 
 def test_a_finding_matches_through_the_alignment_when_tokens_were_added_before_it() -> None:
@@ -208,18 +214,18 @@ def test_a_finding_matches_through_the_alignment_when_tokens_were_added_before_i
         ("<|channel|>analysis<|message|>I do need", {"reasoning": "I do need"}),
         *LOSS[1:],
     )
-    found = compared(chat(LOSS), chat(longer))
-    (pair,) = found.findings.both
-    assert [one.kind for one in pair] == [Kind.DROPPED, Kind.DROPPED]
+    comparison = compared(chat(LOSS), chat(longer))
+    (pair,) = comparison.findings.both
+    assert [finding.kind for finding in pair] == [Kind.DROPPED, Kind.DROPPED]
     assert pair[0].token_start != pair[1].token_start
-    assert found.findings.equal
+    assert comparison.findings.equal
 
 
 def test_a_wider_loss_is_another_loss() -> None:
     wider: Sequence[Step] = (("<|channel|>analysis<|message|>Need", {}), *LOSS[1:])
-    found = compared(chat(LOSS), chat(wider))
-    assert len(found.findings.only_left) == len(found.findings.only_right) == 1
-    assert not found.findings.both
+    comparison = compared(chat(LOSS), chat(wider))
+    assert len(comparison.findings.only_left) == len(comparison.findings.only_right) == 1
+    assert not comparison.findings.both
 
 
 @pytest.mark.parametrize(
@@ -252,11 +258,11 @@ def test_what_is_unknown_on_one_side_is_no_difference() -> None:
     bare = Capture(
         header=Header(endpoint=Endpoint.TOKENS), events=[Event("[200005, 35644, 200008, 1844, 200007]")]
     )
-    found = compared(bare, replace(chat(OTHER), header=model))
-    assert "models differ" not in found.why
-    assert "requests differ" not in found.why
-    assert "lacks its request" in found.why
-    assert found.left.reading.server_label == "no server"
+    comparison = compared(bare, replace(chat(OTHER), header=model))
+    assert "models differ" not in comparison.why
+    assert "requests differ" not in comparison.why
+    assert "lacks its request" in comparison.why
+    assert comparison.left.reading.server_label == "no server"
 
 
 def test_prompt_ids_clear_or_accuse_the_template() -> None:
@@ -267,19 +273,19 @@ def test_prompt_ids_clear_or_accuse_the_template() -> None:
 
     same = compared(with_prompt(GOOD, [1, 2]), with_prompt(OTHER, [1, 2]))
     assert same.why.endswith("The prompt token IDs are the same, so the template is not the cause.")
-    other = compared(with_prompt(GOOD, [1, 2]), with_prompt(OTHER, [1, 3]))
-    assert "the prompt token IDs differ" in other.why
-    assert other.settings[-1] == ("prompt ids", *["2 IDs, first difference at 1"] * 2)
+    second = compared(with_prompt(GOOD, [1, 2]), with_prompt(OTHER, [1, 3]))
+    assert "the prompt token IDs differ" in second.why
+    assert second.settings[-1] == ("prompt ids", *["2 IDs, first difference at 1"] * 2)
 
 
 def test_without_ids_the_delivered_texts_are_all_that_can_be_compared() -> None:
-    found = compared(chat(GOOD, with_ids=False), chat(LOSS))
-    assert found.outcome is Outcome.UNKNOWN
-    assert found.sentence == (
+    comparison = compared(chat(GOOD, with_ids=False), chat(LOSS))
+    assert comparison.outcome is Outcome.UNKNOWN
+    assert comparison.sentence == (
         "It is unknown whether the tokens are the same; the delivered texts differ in the reasoning."
     )
-    assert found.why.startswith("The left capture has no token IDs. To get them, send ")
-    row = comparison_row(found)
+    assert comparison.why.startswith("The left capture has no token IDs. To get them, send ")
+    row = comparison_row(comparison)
     assert row["tokens"] == dict.fromkeys(("equal", "only_left", "only_right", "replaced"))
     assert row["first_divergence"] is None
 
@@ -289,12 +295,12 @@ def test_final_texts_that_differ_accuse_nobody() -> None:
         item = {"type": "message", "content": [{"type": "output_text", "text": text}]}
         body = {"type": "response.completed", "response": {"status": "completed", "output": [item]}}
         delta = {"type": "response.output_text.delta", "delta": text, "output_index": 0}
-        events = [Event(json.dumps(one), name=one["type"]) for one in (delta, body)]  # type: ignore[arg-type]
+        events = [Event(json.dumps(payload), name=payload["type"]) for payload in (delta, body)]  # type: ignore[arg-type]
         return Capture(header=Header(endpoint=Endpoint.RESPONSES, status=200), events=events)
 
-    found = compared(answer("yes"), answer("no"))
-    assert found.outcome is Outcome.UNKNOWN
-    assert found.sentence.startswith(
+    comparison = compared(answer("yes"), answer("no"))
+    assert comparison.outcome is Outcome.UNKNOWN
+    assert comparison.sentence.startswith(
         "The final texts differ in the answer (content), and it is unknown whether model or"
     )
     assert compared(answer("yes"), answer("yes")).outcome is Outcome.SAME
@@ -306,9 +312,9 @@ def test_a_bare_list_of_tokens_holds_no_delivery() -> None:
         events=[Event(json.dumps(encode("".join(text for text, _ in GOOD))))],
     )
     assert compared(tokens, chat(GOOD)).sentence == "The tokens are the same."
-    found = compared(tokens, chat(LOSS))
-    assert found.outcome is Outcome.DELIVERY
-    assert "only the right server lost 2 tokens of the reasoning" in found.sentence
+    comparison = compared(tokens, chat(LOSS))
+    assert comparison.outcome is Outcome.DELIVERY
+    assert "only the right server lost 2 tokens of the reasoning" in comparison.sentence
 
 
 def test_every_choice_is_compared() -> None:
@@ -323,40 +329,45 @@ def test_every_choice_is_compared() -> None:
             for n, text in enumerate(("same", second))
         ]
         header = Header(endpoint=Endpoint.CHAT, status=200)
-        return Capture(header=header, events=[Event(one) for one in [*data, "[DONE]"]])
+        return Capture(header=header, events=[Event(payload) for payload in [*data, "[DONE]"]])
 
-    found = compared(two("red"), two("blue"))
-    assert found.outcome is Outcome.TOKENS
-    assert found.divergence is not None
-    assert found.divergence.choice == 1
-    assert "token 3 of choice 1" in found.sentence
-    assert comparison_row(found)["delivered"]["choices[1].content"]["equal"] is False
+    comparison = compared(two("red"), two("blue"))
+    assert comparison.outcome is Outcome.TOKENS
+    assert comparison.divergence is not None
+    assert comparison.divergence.choice == 1
+    assert "token 3 of choice 1" in comparison.sentence
+    assert comparison_row(comparison)["delivered"]["choices[1].content"]["equal"] is False
     single = compared(two("red"), chat(GOOD))
     assert single.outcome is Outcome.UNKNOWN
     assert single.sentence.startswith("The two responses have different numbers of choices")
 
 
 def test_a_row_holds_the_contract_and_is_json() -> None:
-    found = compared(chat(GOOD), chat(LEAK))
-    row = json.loads(json.dumps(comparison_row(found)))
+    comparison = compared(chat(GOOD), chat(LEAK))
+    row = json.loads(json.dumps(comparison_row(comparison)))
     assert row["tokens"] == {"equal": 14, "only_left": 0, "only_right": 0, "replaced": 0}
     assert row["delivered"]["reasoning"] == {"equal": False, "left": "Need weather.", "right": "Need"}
     assert row["delivered"]["content"]["equal"] is False
     assert row["first_divergence"] is None
-    assert [one["kind"] for one in row["findings"]["only_right"]] == ["misrouted"]
+    assert [finding["kind"] for finding in row["findings"]["only_right"]] == ["misrouted"]
     assert (row["findings"]["only_left"], row["findings"]["both"]) == ([], [])
 
 
 def test_differences_stand_in_token_order_and_timing_keeps_its_units() -> None:
-    found = compared(chat(GOOD), chat(LEAK, gap_s=0.5))
-    assert [row["what"] for row in difference_rows(found)] == ["delivered differently", "finding only right"]
-    first = timing_rows(found)[0]
+    comparison = compared(chat(GOOD), chat(LEAK, gap_s=0.5))
+    assert [row["what"] for row in difference_rows(comparison)] == [
+        "delivered differently",
+        "finding only right",
+    ]
+    first = timing_rows(comparison)[0]
     assert first == {"figure": "first token", "unit": "s", "left": 0.01, "right": 0.5}
 
 
 def test_several_captures_stand_in_one_list_against_the_reference() -> None:
-    found = compare_all(inspect(chat(GOOD)), [inspect(chat(LEAK), name="a"), inspect(chat(GOOD), name="b")])
-    rows = [comparison_summary(one) for one in found]
+    comparisons = compare_all(
+        inspect(chat(GOOD)), [inspect(chat(LEAK), name="a"), inspect(chat(GOOD), name="b")]
+    )
+    rows = [comparison_summary(comparison) for comparison in comparisons]
     assert [(row["capture"], row["findings_new"], row["delivered_equal"]) for row in rows] == [
         ("a", 1, False),
         ("b", 0, True),
@@ -379,7 +390,7 @@ def test_any_two_streams_compare_and_mirror_each_other(left: Sequence[Step], rig
         place = there.divergence.token
         assert ids[:place] == there.right.reading.choice.tokens.ids[:place]
     json.dumps(comparison_row(there))
-    assert all(one.start < one.end <= len(ids) for one in there.choice.apart)
+    assert all(stretch.start < stretch.end <= len(ids) for stretch in there.choice.apart)
 
 
 def test_settings_survive_hostile_requests() -> None:
@@ -387,10 +398,10 @@ def test_settings_survive_hostile_requests() -> None:
     inner = deep
     for _ in range(50):
         inner["a"] = inner = {}
-    found = compared(
+    comparison = compared(
         asked(chat(GOOD), **{"x.y[0]": "\u202e" * 5000, **deep}), asked(chat(GOOD), **deep, b=None)
     )
-    (one,) = [row for row in found.settings if row.left is not None]
+    (one,) = [row for row in comparison.settings if row.left is not None]
     assert len(one.left or "") == 400
 
 
@@ -399,11 +410,11 @@ def test_a_side_that_failed_before_its_first_token_leaves_nothing_to_compare() -
     refused = Capture(
         header=Header(endpoint=Endpoint.CHAT, status=400), events=[Event(body, 0.1)], end=CLOSED
     )
-    found = compare(inspect(refused), inspect(chat(GOOD, with_ids=False)))
-    assert (found.outcome, found.sentence) == (
+    comparison = compare(inspect(refused), inspect(chat(GOOD, with_ids=False)))
+    assert (comparison.outcome, comparison.sentence) == (
         Outcome.UNKNOWN,
         "The left server delivered nothing, so there is nothing to compare.",
     )
-    assert found.why.startswith("Left: The server rejected the request (HTTP 400)")
+    assert comparison.why.startswith("Left: The server rejected the request (HTTP 400)")
     both = compare(inspect(refused), inspect(refused))
     assert both.sentence == "Neither server delivered anything, so there is nothing to compare."

@@ -15,10 +15,10 @@ LARGE = 131_072
 def rebuilt(sides: Sides, left: list[int], right: list[int]) -> tuple[list[int], list[int]]:
     """Both sequences from the stretches; equal stretches take their items from the other side."""
     mine, other = [], []
-    for one in sides.stretches:
-        a, b = left[one.left_start : one.left_end], right[one.right_start : one.right_end]
-        mine += b if one.lane is Lane.SAME else a
-        other += a if one.lane is Lane.SAME else b
+    for stretch in sides.stretches:
+        a, b = left[stretch.left_start : stretch.left_end], right[stretch.right_start : stretch.right_end]
+        mine += b if stretch.lane is Lane.SAME else a
+        other += a if stretch.lane is Lane.SAME else b
     return mine, other
 
 
@@ -38,8 +38,11 @@ def test_stretches_cover_both_sides_with_the_fewest_edits(left: list[int], right
     sides = lay(left, right)
     assert rebuilt(sides, left, right) == (left, right)
     assert sides.counts.differing == edits(left, right)
-    edges = [(one.left_start, one.right_start) for one in sides.stretches]
-    assert edges == [(0, 0), *((one.left_end, one.right_end) for one in sides.stretches)][: len(edges)]
+    edges = [(stretch.left_start, stretch.right_start) for stretch in sides.stretches]
+    assert (
+        edges
+        == [(0, 0), *((stretch.left_end, stretch.right_end) for stretch in sides.stretches)][: len(edges)]
+    )
     assert all(one.lane is not other.lane for one, other in pairwise(sides.stretches))
 
 
@@ -76,26 +79,35 @@ def test_folds_hide_only_equal_items_and_nothing_that_is_to_stay(
 ) -> None:
     sides = lay(left, right)
     keep = [(mark, mark + 1) for mark in sorted(marks)]
-    shown = list(folds(sides, context=context, keep=keep))
+    folded = list(folds(sides, context=context, keep=keep))
     at = 0
-    for one in shown:
-        assert one.left_start == at
-        at = one.left_end
-        if isinstance(one, Fold):
-            assert left[one.left_start : one.left_end] == right[one.right_start :][: at - one.left_start]
-            assert not any(one.left_start <= mark < one.left_end for mark in marks)
+    for stretch in folded:
+        assert stretch.left_start == at
+        at = stretch.left_end
+        if isinstance(stretch, Fold):
+            assert (
+                left[stretch.left_start : stretch.left_end]
+                == right[stretch.right_start :][: at - stretch.left_start]
+            )
+            assert not any(stretch.left_start <= mark < stretch.left_end for mark in marks)
     assert at == len(left)
-    assert [one for one in shown if isinstance(one, Stretch) and one.lane is not Lane.SAME] == [
-        one for one in sides.stretches if one.lane is not Lane.SAME
-    ]
+    assert [
+        stretch for stretch in folded if isinstance(stretch, Stretch) and stretch.lane is not Lane.SAME
+    ] == [stretch for stretch in sides.stretches if stretch.lane is not Lane.SAME]
 
 
 def test_a_long_equal_stretch_is_folded_between_its_differences() -> None:
     left = [1, *range(10, 110), 2]
     right = [3, *range(10, 110), 4]
-    shown = list(folds(lay(left, right), context=5))
-    assert [type(one).__name__ for one in shown] == ["Stretch", "Stretch", "Fold", "Stretch", "Stretch"]
-    assert shown[2] == Fold(6, 96, 6)
+    folded = list(folds(lay(left, right), context=5))
+    assert [type(stretch).__name__ for stretch in folded] == [
+        "Stretch",
+        "Stretch",
+        "Fold",
+        "Stretch",
+        "Stretch",
+    ]
+    assert folded[2] == Fold(6, 96, 6)
 
 
 def streams(length: int) -> dict[str, tuple[list[int], list[int]]]:

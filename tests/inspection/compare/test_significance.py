@@ -37,9 +37,9 @@ def test_the_test_is_the_share_of_tables_no_more_probable_than_the_one_seen() ->
 
 
 def test_ten_runs_that_all_lose_text_against_ten_whole_ones_are_more_than_chance() -> None:
-    found = significance([inspect(chat(LEAK))] * 10, [inspect(chat(GOOD))] * 10)
-    assert (found.left_failed, found.right_failed, found.more_than_chance) == (10, 0, True)
-    assert found.sentence == (
+    repeats = significance([inspect(chat(LEAK))] * 10, [inspect(chat(GOOD))] * 10)
+    assert (repeats.left_failed, repeats.right_failed, repeats.more_than_chance) == (10, 0, True)
+    assert repeats.sentence == (
         "Left: 10 of 10 runs (100%) with errors, right: 0 of 10 runs (0%). The difference is "
         "statistically significant (Fisher's exact test, two-sided, p < 0.0001)."
     )
@@ -47,15 +47,20 @@ def test_ten_runs_that_all_lose_text_against_ten_whole_ones_are_more_than_chance
 
 def test_one_failure_in_three_runs_may_be_chance() -> None:
     left = [inspect(chat(LEAK)), inspect(chat(GOOD)), inspect(chat(GOOD))]
-    found = significance(left, [inspect(chat(GOOD))] * 3)
-    assert found.p_value == 1.0
-    assert "not statistically significant" in found.sentence
+    repeats = significance(left, [inspect(chat(GOOD))] * 3)
+    assert repeats.p_value == 1.0
+    assert "not statistically significant" in repeats.sentence
 
 
 def test_runs_without_evidence_count_in_no_rate() -> None:
     blind = inspect(chat(GOOD, with_ids=False))
-    found = significance([blind, inspect(chat(LEAK))], [blind])
-    assert (found.left_runs, found.left_unknown, found.right_runs, found.right_unknown) == (1, 1, 0, 1)
-    assert found.p_value is None
-    assert found.more_than_chance is None
-    assert "No test is possible" in found.sentence
+    repeats = significance([blind, inspect(chat(LEAK))], [blind])
+    assert (repeats.left_runs, repeats.left_unknown, repeats.right_runs, repeats.right_unknown) == (
+        1,
+        1,
+        0,
+        1,
+    )
+    assert repeats.p_value is None
+    assert repeats.more_than_chance is None
+    assert "No test is possible" in repeats.sentence

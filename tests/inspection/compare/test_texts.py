@@ -10,10 +10,10 @@ TEXT = st.text(st.sampled_from("ab c\n<>&\u202e\U0001f44b\U0001f3fd\ufffd"), max
 @settings(deadline=None)
 @given(left=TEXT, right=TEXT)
 def test_pieces_hold_both_texts_whole(left: str, right: str) -> None:
-    found = diff(left, right)
-    assert "".join(piece.left for piece in found) == left
-    assert "".join(piece.right for piece in found) == right
-    assert all(piece.left == piece.right for piece in found if piece.lane is Lane.SAME)
+    parts = diff(left, right)
+    assert "".join(piece.left for piece in parts) == left
+    assert "".join(piece.right for piece in parts) == right
+    assert all(piece.left == piece.right for piece in parts if piece.lane is Lane.SAME)
 
 
 def test_lost_letters_are_seen_inside_a_word() -> None:

@@ -111,14 +111,16 @@ def test_text_is_hidden_wherever_it_stands(place: str) -> None:
 def test_token_ids_are_hidden_wherever_they_stand() -> None:
     possible = {
         "choices": [],
-        "prompt_logprobs": [None, *({str(one): {"logprob": -1.0}} for one in SECRET_IDS)],
+        "prompt_logprobs": [None, *({str(token_id): {"logprob": -1.0}} for token_id in SECRET_IDS)],
     }
     request = {"allowed_token_ids": SECRET_IDS, "stop_token_ids": SECRET_IDS, "prompt": [*SECRET_IDS, None]}
     for capture in (told(possible), asked(request)):
-        found = masked(capture, Standins(b"ids"))
-        text = json.dumps([found.header.request, json.loads(found.events[0].data)])
-        assert [one for one in SECRET_IDS if f'"{one}":' in text or f"{one}," in text] == []
-        assert len(render_of(found)) == pytest.approx(len(render_of(capture)), rel=0.1)
+        copy = masked(capture, Standins(b"ids"))
+        text = json.dumps([copy.header.request, json.loads(copy.events[0].data)])
+        assert [
+            token_id for token_id in SECRET_IDS if f'"{token_id}":' in text or f"{token_id}," in text
+        ] == []
+        assert len(render_of(copy)) == pytest.approx(len(render_of(capture)), rel=0.1)
 
 
 def render_of(capture: Capture) -> str:
@@ -148,15 +150,15 @@ def test_what_the_protocol_publishes_stays() -> None:
         "max_tokens": 5,
     }
     error = {"error": {"type": "BadRequestError", "code": 400, "param": "max_tokens", "message": ""}}
-    found = masked(
+    copy = masked(
         replace(told(error), header=Header(endpoint=Endpoint.CHAT, request=request)), Standins(b"p")
     )
-    name = found.header.request["tools"][0]["function"]["name"]
-    assert found.header.request == {
+    name = copy.header.request["tools"][0]["function"]["name"]
+    assert copy.header.request == {
         **request,
         "tools": [{**tool, "function": {**tool["function"], "name": name}}],
     }
-    assert json.loads(found.events[0].data) == error
+    assert json.loads(copy.events[0].data) == error
 
 
 def test_an_image_is_hidden_in_no_time_and_keeps_its_length() -> None:

@@ -40,11 +40,11 @@ def strings(value: Any) -> Iterator[str]:
         case str():
             yield value
         case dict():
-            for one in value.values():
-                yield from strings(one)
+            for part in value.values():
+                yield from strings(part)
         case list() | tuple():
-            for one in value:
-                yield from strings(one)
+            for part in value:
+                yield from strings(part)
         case _:
             return
 
@@ -65,9 +65,11 @@ def pieces(text: str) -> set[bytes]:
     for word in KEPT:
         text = text.replace(word, "\0")
     content = GRAMMAR.sub("\0", text).encode("utf-8", "replace")
-    found = (content[at : at + PIECE] for at in range(len(content) - PIECE + 1))
+    pieces = (content[at : at + PIECE] for at in range(len(content) - PIECE + 1))
     # Scripts that count to 300 have all short numbers, in the original and among its stand-ins.
-    return {one for one in found if b"\0" not in one and (says(one) or sum(map(is_digit, one)) > 6)}
+    return {
+        piece for piece in pieces if b"\0" not in piece and (says(piece) or sum(map(is_digit, piece)) > 6)
+    }
 
 
 def says(piece: bytes) -> bool:
@@ -83,12 +85,12 @@ def protocol(value: Any) -> Iterator[str]:
     """Keys and types of JSON: a prompt may have the same words, such as `message` or `code_interpreter`."""
     match value:
         case dict():
-            for key, one in value.items():
+            for key, part in value.items():
                 yield key
-                yield from [one] if key == "type" and isinstance(one, str) else protocol(one)
+                yield from [part] if key == "type" and isinstance(part, str) else protocol(part)
         case list():
-            for one in value:
-                yield from protocol(one)
+            for part in value:
+                yield from protocol(part)
         case _:
             return
 
@@ -115,7 +117,7 @@ def everything(capture: Capture) -> bytes:
     reading = inspect(capture).reading
     ids = [
         *(reading.stream.prompt_ids or ()),
-        *(one for choice in reading.choices for one in choice.tokens.ids),
+        *(token for choice in reading.choices for token in choice.tokens.ids),
     ]
     return "\n".join([*lines, *strings(payloads), text_of(ids)]).encode("utf-8", "replace")
 
@@ -123,12 +125,12 @@ def everything(capture: Capture) -> bytes:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_a_redacted_capture_has_the_same_findings_and_none_of_its_text(path: Path) -> None:
     capture = load(path)
-    found = masked(capture, Standins(path.name.encode()))
-    assert findings_of(inspect(found)) == findings_of(inspect(capture))
-    assert left_in(found, capture) == set()
-    for before, after in zip(render(capture), render(found), strict=True):
+    copy = masked(capture, Standins(path.name.encode()))
+    assert findings_of(inspect(copy)) == findings_of(inspect(capture))
+    assert left_in(copy, capture) == set()
+    for before, after in zip(render(capture), render(copy), strict=True):
         assert json.loads(before).keys() == json.loads(after).keys()
-    for one, other in zip(capture.events, found.events, strict=True):
+    for one, other in zip(capture.events, copy.events, strict=True):
         assert len(json.dumps(one.data)) == pytest.approx(len(json.dumps(other.data)), rel=0.2)
 
 
@@ -140,11 +142,11 @@ def test_captures_of_the_matrix_keep_their_findings_and_nothing_of_their_text() 
         capture = capture_of(run, endpoint, script)
         assert capture is not None
         try:
-            found = masked(capture, Standins(str(number).encode()))
+            copy = masked(capture, Standins(str(number).encode()))
         except MaskingFailed:
             failed.append((run.name, endpoint, script))
             continue
-        if left_in(found, capture):
+        if left_in(copy, capture):
             failed.append((run.name, endpoint, script))
     assert failed == []
 
@@ -168,17 +170,17 @@ def test_a_random_key_gives_other_text_each_time() -> None:
 )
 def test_a_text_keeps_its_form(text: str) -> None:
     standins = Standins(b"form")
-    found = standins.text(text)
-    assert len(found.encode("utf-8", "replace")) == len(text.encode("utf-8", "replace"))
-    assert [len(token_bytes(one)) for one in encode_plain(found)] == [
-        len(token_bytes(one)) for one in encode_plain(text)
+    standin = standins.text(text)
+    assert len(standin.encode("utf-8", "replace")) == len(text.encode("utf-8", "replace"))
+    assert [len(token_bytes(token_id)) for token_id in encode_plain(standin)] == [
+        len(token_bytes(token_id)) for token_id in encode_plain(text)
     ]
-    for one, other in zip(text, found, strict=True):
+    for one, other in zip(text, standin, strict=True):
         if not (one.isalnum() or one in "👋🏽°" or other.isalpha()):
             assert one == other
     if text.startswith("{"):
-        assert json.loads(found).keys() != json.loads(text).keys()
-        assert [type(one) for one in json.loads(found).values()] == [
+        assert json.loads(standin).keys() != json.loads(text).keys()
+        assert [type(one) for one in json.loads(standin).values()] == [
             type(one) for one in json.loads(text).values()
         ]
 
@@ -187,12 +189,14 @@ def test_tokens_are_replaced_one_by_one_also_where_a_model_spells_a_word_in_its_
     standins = Standins(b"tokens")
     for ids in (
         encode(" internationalization"),
-        [one for char in "weather" for one in encode(char)],
+        [token_id for char in "weather" for token_id in encode(char)],
         [61138],
     ):
-        found = standins.ids(ids)
-        assert [len(token_bytes(one)) for one in found] == [len(token_bytes(one)) for one in ids]
-        assert all(one != other for one, other in zip(ids, found, strict=True))
+        standin = standins.ids(ids)
+        assert [len(token_bytes(token_id)) for token_id in standin] == [
+            len(token_bytes(token_id)) for token_id in ids
+        ]
+        assert all(one != other for one, other in zip(ids, standin, strict=True))
     assert standins.token(200008) == 200008
     assert standins.token(-5) == -5
 
@@ -215,9 +219,9 @@ def test_only_names_of_special_tokens_stay_in_a_text() -> None:
 
 def test_names_of_tools_stay_one_name() -> None:
     capture = load(FIXTURES / f"{TOOL}.jsonl")
-    found = masked(capture, Standins(b"names"))
-    [tool] = found.header.request["tools"]
-    [call] = inspect(found).reading.choice.delivered().tool_calls
+    copy = masked(capture, Standins(b"names"))
+    [tool] = copy.header.request["tools"]
+    [call] = inspect(copy).reading.choice.delivered().tool_calls
     assert call.name == tool["function"]["name"] != "get_weather"
     assert len(call.name) == len("get_weather")
 
@@ -227,12 +231,12 @@ def test_logprobs_have_the_tokens_of_the_text(name: str) -> None:
     ids = encode_plain("The weather is nice.")
     entries = [
         {
-            "token": text_of([one]) if name == "weather" else f"token_id:{one}",
+            "token": text_of([token_id]) if name == "weather" else f"token_id:{token_id}",
             "logprob": -0.5,
-            "bytes": list(token_bytes(one)),
-            "top_logprobs": [{"token": text_of([one]), "logprob": -0.5, "bytes": None}],
+            "bytes": list(token_bytes(token_id)),
+            "top_logprobs": [{"token": text_of([token_id]), "logprob": -0.5, "bytes": None}],
         }
-        for one in ids
+        for token_id in ids
     ]
     chunks = [
         {
@@ -249,39 +253,39 @@ def test_logprobs_have_the_tokens_of_the_text(name: str) -> None:
     ]
     capture = Capture(
         header=Header(endpoint=Endpoint.CHAT),
-        events=[*(Event(json.dumps(one), 0.1) for one in chunks), Event("[DONE]", 0.2)],
+        events=[*(Event(json.dumps(payload), 0.1) for payload in chunks), Event("[DONE]", 0.2)],
         end=End(at_s=0.2, cut=False),
     )
-    found = masked(capture, Standins(b"logprobs"))
-    before, after = inspect(capture).reading.choice, inspect(found).reading.choice
+    copy = masked(capture, Standins(b"logprobs"))
+    before, after = inspect(capture).reading.choice, inspect(copy).reading.choice
     assert len(after.tokens) == len(before.tokens) == len(ids)
     assert list(after.tokens.ids) != ids
     if name != "text":
         assert "".join(delta.text for delta in after.deltas) == text_of(after.tokens.ids)
-    for event, one in zip(found.events, after.tokens.ids, strict=False):
+    for event, one in zip(copy.events, after.tokens.ids, strict=False):
         [entry] = json.loads(event.data)["choices"][0]["logprobs"]["content"]
         assert entry["bytes"] == list(token_bytes(one))
         assert "weather" not in event.data
 
 
 def test_hostile_text_is_redacted_wherever_it_stands() -> None:
-    seen = hostile()
-    header = replace(seen.capture.header, model="m", server_version="1", source="s")  # these say no text
-    capture = replace(seen.capture, header=header)
-    found = masked(capture, Standins(b"any"))
-    assert findings_of(inspect(found)) == findings_of(inspect(capture))
-    assert not any(word in everything(found) for word in (b"script", b"alert", b"onerror"))
+    streams = hostile()
+    header = replace(streams.capture.header, model="m", server_version="1", source="s")  # these say no text
+    capture = replace(streams.capture, header=header)
+    copy = masked(capture, Standins(b"any"))
+    assert findings_of(inspect(copy)) == findings_of(inspect(capture))
+    assert not any(word in everything(copy) for word in (b"script", b"alert", b"onerror"))
 
 
 @given(mutated())
 @settings(max_examples=60)
 def test_any_stream_is_redacted_or_refused_in_words(capture: Capture) -> None:
     try:
-        found = masked(capture, Standins(b"any"))
+        copy = masked(capture, Standins(b"any"))
     except MaskingFailed:
         return
-    assert findings_of(inspect(found)) == findings_of(inspect(capture))
-    assert len(found.events) == len(capture.events)
+    assert findings_of(inspect(copy)) == findings_of(inspect(capture))
+    assert len(copy.events) == len(capture.events)
 
 
 def test_what_nests_deeper_than_python_walks_is_refused_in_words() -> None:
