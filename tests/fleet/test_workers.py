@@ -25,7 +25,7 @@ from inspector.fleet.watch import Retention, Metrics, Watch
 
 folder = Path(sys.argv[1])
 path = folder / "20261122-120000-chat-000000.jsonl"
-save(load(sys.argv[2])[0], path)
+save(load(sys.argv[2]), path)
 metrics = Metrics()
 watch = Watch(metrics, Retention(folder))
 watch.ended("up", path)

@@ -89,7 +89,7 @@ def test_capture_of_a_damaged_member(tmp_path: Path) -> None:
     with pytest.raises(LabError, match="delete it and record again"):
         shelf.capture(Endpoint.CHAT, "plain")
     shelf.archive.unlink()
-    with pytest.raises(LabError, match="delete it and record again"):
+    with pytest.raises(LabError, match="a checkout of the repository has them"):
         list(captures_of(run))
 
 

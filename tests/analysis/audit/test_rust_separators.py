@@ -43,6 +43,19 @@ def test_separator_before_the_first_message_is_invented() -> None:
     assert [finding.code for finding in findings] == [Code.TEXT_INVENTED]
 
 
+def test_separator_beyond_the_one_between_two_messages_is_invented() -> None:
+    steps = [
+        (FINAL + "A", {"content": "A"}),
+        (NEXT + FINAL + "B", {"content": "\n\n\nB"}),
+        ("<|return|>", {}),
+    ]
+    inspection = inspect(by_rust(steps))
+    alignment = inspection.alignments[0]
+    assert alignment is not None
+    assert [(extra.text, extra.separates) for extra in alignment.extras] == [("\n", True), ("\n\n", False)]
+    assert {finding.code for finding in inspection.findings} == {Code.TEXT_INVENTED, Code.SEPARATOR_ADDED}
+
+
 def test_half_character_that_is_all_of_a_fieldless_message_is_said() -> None:
     half = encode("\U0001f468\u200d\U0001f680")[:1]
     capture = chat(
