@@ -58,7 +58,7 @@ def form(session: Session, run: ProbeRun | None) -> None:
     )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="probe_second_row"):
         kind = st.segmented_control(
-            "ProbeLoad",
+            "Load",
             _LOADS,
             default=_WORKERS,
             required=True,
