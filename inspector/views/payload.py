@@ -9,24 +9,30 @@ from typing import Literal, NotRequired, TypeAlias, TypedDict
 __all__ = [
     "Block",
     "BlockChange",
+    "CellFate",
     "CellSpan",
     "Cells",
     "Entry",
     "Events",
+    "FateRun",
     "FindingRow",
     "Head",
     "Increment",
     "IssueRow",
     "KindRow",
+    "Lane",
     "LaneChange",
     "LogprobColumns",
     "LogprobRow",
     "PaceRow",
     "Payload",
+    "Piece",
+    "Pipeline",
     "ReconstructionRow",
     "Ribbon",
     "Run",
     "Selected",
+    "Sign",
     "StreamState",
     "Tables",
     "Unit",
@@ -43,6 +49,21 @@ Entry: TypeAlias = tuple[str | None, str]
 
 Run: TypeAlias = tuple[int, int, str | None, str]
 """Neighbouring cells of one fate: start, end, the field that they were delivered in, and a `FateState`."""
+
+CellFate: TypeAlias = Literal["framing", "delivered", "misrouted", "lost", "rejected", "unsent", "unknown"]
+"""What became of a cell. Framing is never delivered; an unsent cell is one that the server did not send."""
+
+Sign: TypeAlias = Literal["", "reordered", "garbled", "unserved", "added", "duplicated", "separator"]
+"""What is special about text: in another order or with other characters than generated, generated for no
+field of the client, or delivered without tokens of its own."""
+
+FateRun: TypeAlias = tuple[int, int, CellFate, int | None, int | None, Sign]
+"""Neighbouring cells of one fate: start, end, fate, the lane that they were generated for, the lane that they
+arrived in, and what is special about them."""
+
+Piece: TypeAlias = tuple[int, int, str | None, Sign]
+"""Text in a lane: the cells from start to end, or text that stands before cell start where both are the same.
+The text is None where it is that of the cells."""
 
 _From = TypedDict("_From", {"from": int})
 
@@ -104,6 +125,25 @@ class LaneChange(_From):
 
     label: str
     runs: list[Run]
+
+
+class Lane(TypedDict):
+    """A field of the client."""
+
+    field: str
+    label: str
+    pieces: list[Piece]
+    """All of its text, in the order of arrival."""
+
+
+class Pipeline(TypedDict):
+    """What a server made of the cells."""
+
+    server: str
+    lanes: list[Lane]
+    """In the order in which they appear in the stream."""
+    fates: list[FateRun]
+    """They cover every cell once."""
 
 
 class UnsentCell(TypedDict):
@@ -203,6 +243,8 @@ class Cells(TypedDict):
     events: Events
     blocks: list[Block]
     ribbons: list[Ribbon]
+    pipelines: list[Pipeline]
+    """The picture of the stream; of a comparison two."""
 
 
 class ReconstructionRow(TypedDict, total=False):
@@ -288,6 +330,8 @@ class Increment(_From, ReconstructionRow):
     events: Events
     blocks: BlockChange
     ribbons: list[LaneChange]
+    pipelines: NotRequired[list[Pipeline]]
+    """The picture of the whole stream so far, when an audit has told it."""
     unsent: NotRequired[list[UnsentCell]]
     findings: NotRequired[list[FindingRow]]
     """All findings, when an audit has told them."""

@@ -120,6 +120,8 @@ class _Feed:
             kept = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
             columns["ribbons"] = [{"label": look.lane["label"], "from": kept, "runs": visible[kept:]}]
             self._lane = visible
+        if look.picture is not None and self._growth.unit == "token":
+            columns["pipelines"] = [look.picture]
         columns["findings"] = [
             strip_finding(finding, look.examined.situation, self._span(finding, look.examined))
             for finding in look.examined.findings

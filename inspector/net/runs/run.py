@@ -27,8 +27,8 @@ from inspector.files.store import CaptureWriter, open_writer
 from inspector.inspection.inspection import Examined, examine
 from inspector.net.client.outcome import OutcomeKind, RequestOutcome
 from inspector.net.runs.event_log import PackedEvents
-from inspector.views.payload import Ribbon
-from inspector.views.strip import ribbon
+from inspector.views.payload import Pipeline, Ribbon
+from inspector.views.strip import picture, ribbon
 
 TAIL: Final = 3000
 """Characters of a field that are kept in memory while it grows."""
@@ -80,6 +80,8 @@ class Look:
     """The reading at that moment, with its findings and its verdict."""
     lane: Ribbon | None
     """The delivery lane of the strip, see `strip.ribbon`."""
+    picture: Pipeline | None
+    """The picture of the run, see `strip.picture`; None while no token is known."""
     cost_s: float
     final: bool
     """True if the run had ended."""
@@ -310,6 +312,7 @@ class LiveRun:
             tokens=len(reading.choice.tokens),
             examined=examined,
             lane=ribbon(examined, reading.choice),
+            picture=picture(examined, reading.choice),
             cost_s=time.perf_counter() - started,
             final=reading.ended,
         )

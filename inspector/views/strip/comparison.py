@@ -7,7 +7,7 @@ middle of long equal stretches is omitted, and the next block says how many toke
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain, islice
 from itertools import count as count_from
 from typing import NamedTuple, TypeVar
 
@@ -15,7 +15,17 @@ from inspector.capture.formats import count
 from inspector.inspection.compare import ChoiceComparison, Comparison, Fold, Lane, Stretch, folds
 from inspector.inspection.inspection import Inspection
 from inspector.protocol.harmony.text import text_of
-from inspector.views.payload import Block, CellSpan, Events, FindingRow, Payload, Run, UnsentCell
+from inspector.views.payload import (
+    Block,
+    CellSpan,
+    Events,
+    FindingRow,
+    Payload,
+    Piece,
+    Pipeline,
+    Run,
+    UnsentCell,
+)
 from inspector.views.strip.complete import strip
 from inspector.views.strip.findings import event_of_cells, strip_finding
 
@@ -85,6 +95,11 @@ def comparison_strip(
             {"label": f"{side}: {lane['label']}", "runs": list(_runs(lane["runs"], places))}
             for side, payload, places in (("left", left, row.left), ("right", right, row.right))
             for lane in payload["ribbons"]
+        ],
+        "pipelines": [
+            _placed(picture, places, row.count)
+            for payload, places in ((left, row.left), (right, row.right))
+            for picture in payload["pipelines"]
         ],
         "findings": sorted(
             _differences(comparison, compared, row, (left, right)),
@@ -253,16 +268,53 @@ def _shifted(span: tuple[int, int] | None, first: int, last: int, shift: int) ->
 
 
 def _runs(runs: Sequence[Run], places: Sequence[int]) -> Iterator[Run]:
-    """Runs of one side, split where the row has tokens of the other side in between."""
+    """Runs of one side in the row."""
     for start, end, field, state in runs:
-        first = None
-        for place in range(start, end + 1):
-            at = _FOLDED if place == end else places[place]
-            if first is not None and at != places[place - 1] + 1:
-                yield places[first], places[place - 1] + 1, field, state
-                first = None
-            if first is None and at != _FOLDED:
-                first = place
+        for first, last in _spans(start, end, places):
+            yield first, last, field, state
+
+
+def _spans(start: int, end: int, places: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """A span of one side in the row, split where the row has tokens of the other side in between."""
+    first = None
+    for place in range(start, end + 1):
+        at = _FOLDED if place == end else places[place]
+        if first is not None and at != places[place - 1] + 1:
+            yield places[first], places[place - 1] + 1
+            first = None
+        if first is None and at != _FOLDED:
+            first = place
+
+
+def _placed(picture: Pipeline, places: Sequence[int], count: int) -> Pipeline:
+    """The picture of one side in the row."""
+    return {
+        "server": picture["server"],
+        "lanes": [
+            {
+                **lane,
+                "pieces": [*chain.from_iterable(_pieces(piece, places, count) for piece in lane["pieces"])],
+            }
+            for lane in picture["lanes"]
+        ],
+        "fates": [
+            (first, last, *fate[2:])
+            for fate in picture["fates"]
+            for first, last in _spans(fate[0], fate[1], places)
+        ],
+    }
+
+
+def _pieces(piece: Piece, places: Sequence[int], count: int) -> Iterator[Piece]:
+    start, end, text, sign = piece
+    spans = list(_spans(start, end, places))
+    if text is None:
+        yield from ((first, last, None, sign) for first, last in spans)
+    elif spans:
+        yield spans[0][0], spans[-1][1], text, sign
+    else:
+        at = next((place for place in islice(places, start, None) if place != _FOLDED), count)
+        yield at, at, text, sign
 
 
 def _spans_in_view(comparison: Comparison, compared: ChoiceComparison) -> list[tuple[int, int]]:

@@ -24,6 +24,7 @@ from inspector.views.payload import (
     Events,
     LogprobRow,
     Payload,
+    Pipeline,
     ReconstructionRow,
     Ribbon,
     Run,
@@ -31,6 +32,7 @@ from inspector.views.payload import (
 )
 from inspector.views.strip.findings import event_of_cells, piece_span, reconstructed_span, strip_finding
 from inspector.views.strip.logprobs import logprobs
+from inspector.views.strip.pipeline import piece_pipeline, token_pipeline
 from inspector.views.strip.texts import split_texts, vocabulary
 from inspector.views.strip.unsent import rejected_span, unsent, with_unsent
 
@@ -107,6 +109,7 @@ def empty_strip(key: str) -> Payload:
         "events": {"index": [], "start": [], "at": []},
         "blocks": [],
         "ribbons": [],
+        "pipelines": [],
         "reconstructed": False,
         "uncertain": [],
         "unsent": [],
@@ -161,6 +164,14 @@ def ribbon(inspection: Examined, choice: ChoiceReading) -> Ribbon | None:
     }
 
 
+def picture(inspection: Examined, choice: ChoiceReading) -> Pipeline | None:
+    """The picture of a choice; None while no token of it is known."""
+    tokens = choice if choice.has_ids else reconstructed_cells(choice)
+    if tokens is None:
+        return None
+    return token_pipeline(inspection.reading, tokens, inspection.alignments[choice.index])
+
+
 def _token_cells(inspection: Examined, choice: ChoiceReading) -> Cells:
     reading, ids = inspection.reading, choice.tokens.ids
     vocab = vocabulary(ids)
@@ -174,6 +185,7 @@ def _token_cells(inspection: Examined, choice: ChoiceReading) -> Cells:
         "events": _events(reading, choice.tokens.events),
         "blocks": _blocks(choice),
         "ribbons": [] if lane is None else [lane],
+        "pipelines": [token_pipeline(reading, choice, inspection.alignments[choice.index])],
     }
 
 
@@ -273,7 +285,7 @@ def _piece_cells(reading: Reading, choice: ChoiceReading) -> Cells:
                 events.append(event)
         if len(cells) > start:
             blocks.append(field_block(start, len(cells), field))
-    return {
+    shape: Cells = {
         "unit": "piece",
         "count": len(cells),
         "ids": None,
@@ -282,7 +294,9 @@ def _piece_cells(reading: Reading, choice: ChoiceReading) -> Cells:
         "events": _events(reading, events),
         "blocks": blocks,
         "ribbons": [{"label": reading.server_label if reading.server_version else "delivered", "runs": runs}],
+        "pipelines": [],
     }
+    return {**shape, "pipelines": [piece_pipeline(reading, choice, shape)]}
 
 
 def _lost_before(choice: ChoiceReading, field: str, pieces: list[str]) -> dict[int, list[str]]:

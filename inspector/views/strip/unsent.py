@@ -8,6 +8,7 @@ from inspector.analysis.audit.rejection import UnsentKind
 from inspector.analysis.audit.wording import unsent_words
 from inspector.protocol.harmony.text import text_of
 from inspector.views.payload import Block, Cells, CellSpan, UnsentCell, UnsentColumns
+from inspector.views.strip.pipeline import unsent_fates
 from inspector.views.strip.texts import vocabulary
 
 _KINDS: Final[Mapping[UnsentKind, Literal["gap", "token", "header"]]] = {
@@ -99,4 +100,7 @@ def with_unsent(shape: Cells, added: UnsentColumns, stopped: Rejection) -> Cells
             "at": at,
         },
         "blocks": rejected_blocks(shape["blocks"], stopped, count, len(cells)),
+        "pipelines": [
+            {**picture, "fates": [*picture["fates"], *unsent_fates(cells)]} for picture in shape["pipelines"]
+        ],
     }

@@ -8,6 +8,18 @@ export type Entry = [string | null, string];
 /** Neighbouring cells of one fate: start, end, the field that they were delivered in, and a `FateState`. */
 export type Run = [number, number, string | null, string];
 
+/** What became of a cell. Framing is never delivered; an unsent cell is one that the server did not send. */
+export type CellFate = "framing" | "delivered" | "misrouted" | "lost" | "rejected" | "unsent" | "unknown";
+
+/** What is special about text: in another order or with other characters than generated, generated for no field of the client, or delivered without tokens of its own. */
+export type Sign = "" | "reordered" | "garbled" | "unserved" | "added" | "duplicated" | "separator";
+
+/** Neighbouring cells of one fate: start, end, fate, the lane that they were generated for, the lane that they arrived in, and what is special about them. */
+export type FateRun = [number, number, CellFate, number | null, number | null, Sign];
+
+/** Text in a lane: the cells from start to end, or text that stands before cell start where both are the same. The text is null where it is that of the cells. */
+export type Piece = [number, number, string | null, Sign];
+
 /** The events that brought the cells, as columns. */
 export interface Events {
   /** Number of each event in the capture; -1 when it is not known. */
@@ -62,6 +74,23 @@ export interface LaneChange {
   from: number;
   label: string;
   runs: Run[];
+}
+
+/** A field of the client. */
+export interface Lane {
+  field: string;
+  label: string;
+  /** All of its text, in the order of arrival. */
+  pieces: Piece[];
+}
+
+/** What a server made of the cells. */
+export interface Pipeline {
+  server: string;
+  /** In the order in which they appear in the stream. */
+  lanes: Lane[];
+  /** They cover every cell once. */
+  fates: FateRun[];
 }
 
 /** A cell that stands for what the server never sent and its error names. */
@@ -155,6 +184,8 @@ export interface Cells {
   events: Events;
   blocks: Block[];
   ribbons: Ribbon[];
+  /** The picture of the stream; of a comparison two. */
+  pipelines: Pipeline[];
 }
 
 /** Whether the cells are tokens that nobody sent, as the final object of Responses tells them. */
@@ -191,6 +222,8 @@ export interface Payload {
   events: Events;
   blocks: Block[];
   ribbons: Ribbon[];
+  /** The picture of the stream; of a comparison two. */
+  pipelines: Pipeline[];
   /** The kinds of finding; differences of captures have others. */
   kinds: Record<string, KindRow>;
   /** States of a `Run` whose text the client did not get. */
@@ -258,6 +291,8 @@ export interface Increment {
   events: Events;
   blocks: BlockChange;
   ribbons: LaneChange[];
+  /** The picture of the whole stream so far, when an audit has told it. */
+  pipelines?: Pipeline[];
   unsent?: UnsentCell[];
   /** All findings, when an audit has told them. */
   findings?: FindingRow[];
