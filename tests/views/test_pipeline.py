@@ -52,14 +52,14 @@ def check(inspection: Inspection) -> None:
                 for cell in range(start, end):
                     assert sign == "duplicated" or not arrived[cell]
                     arrived[cell].add(number)
-        for start, end, fate, own, lane, _ in fates:
+        for start, end, fate, own, arrived_in, _ in fates:
             for cell in range(start, end):
-                assert (lane is not None) == bool(arrived[cell])
-                assert lane is None or lane in arrived[cell]
+                assert (arrived_in is not None) == bool(arrived[cell])
+                assert arrived_in is None or arrived_in in arrived[cell]
             if fate == "misrouted":
-                assert own != lane
+                assert own != arrived_in
             if fate in {"framing", "lost", "unsent"}:
-                assert lane is None
+                assert arrived_in is None
 
 
 RUNS = [

@@ -28,8 +28,8 @@ _RAW_AT_MOST: Final = 20_000
 """Characters of a raw event that the strip receives."""
 
 _SHEETS: Final = (
-    *("draw/strip", "draw/time", "draw/tokens", "draw/ribbons", "panels/panels", "panels/find"),
-    *("draw/display-options", "draw/narrow"),
+    *("draw/strip", "pipeline/pipeline", "draw/time", "draw/tokens", "draw/ribbons"),
+    *("panels/panels", "panels/find", "draw/display-options", "draw/narrow"),
 )
 """In this order: a later sheet overrides an earlier one."""
 

@@ -3,6 +3,13 @@
 /**
  * @typedef {object} Elements
  * @property {HTMLElement} root
+ * @property {HTMLCanvasElement} pipeline the picture
+ * @property {HTMLElement} pipeline-words the chosen cell in one line
+ * @property {HTMLButtonElement} pipeline-framing
+ * @property {HTMLButtonElement} pipeline-fit
+ * @property {HTMLButtonElement} watch
+ * @property {HTMLElement} watch-word
+ * @property {HTMLDetailsElement} tokens all that is below the picture
  * @property {HTMLElement} scroller the window over the tokens, a listbox
  * @property {HTMLElement} canvas what scrolls in it
  * @property {HTMLElement} legend

@@ -22,10 +22,14 @@ import { Panels } from "./panels/panels.js";
 import { hearRaw, rawOf } from "./panels/raw-events.js";
 import { paintRaw } from "./panels/raw-panel.js";
 import { offerCopies } from "./panels/token-panel.js";
+import { Figure } from "./pipeline/figure.js";
+import { Tour } from "./pipeline/tour.js";
 import { Feed } from "./run-feed.js";
 import { SelectionSender } from "./selection-sender.js";
 
 /** @import { Head, Increment, Payload, Selected } from "./model/payload.d.ts" */
+
+const OPENED = "harmony-inspector-tokens";
 
 export class Strip {
   /** @param {HTMLElement} root */
@@ -58,6 +62,16 @@ export class Strip {
       },
       describe: (i) => describeCell(this.model, i),
     });
+    this.figure = new Figure(this.elements, this.textWidth, {
+      select: (i) => {
+        this.elements.pipeline.focus({ preventScroll: true });
+        this.select(i);
+      },
+      hover: (i) => {
+        this.selection.hover = i;
+        this.paint();
+      },
+    });
     this.time = new TimeBar(this.elements, this.model, {
       shown: (shown, playing) => this.#arrived(shown, playing),
       selected: () => this.selection.token,
@@ -74,12 +88,13 @@ export class Strip {
     this.unhear = hearRaw((raw) => {
       if (raw.key === this.model.key) this.#paintRaw();
     });
+    this.tour = new Tour(this);
     this.#listen();
     hearPage(this);
     this.heights = new PanelHeights([this.elements["token-card"], this.elements.finding]);
     this.seen = { width: 0, height: 0 };
     this.size = new ResizeObserver(() => this.#resized());
-    this.size.observe(this.view.frameElement);
+    this.size.observe(this.root);
   }
 
   #listen() {
@@ -110,6 +125,14 @@ export class Strip {
       this.view.relayout(0);
       if (this.selection.token !== null) this.view.reveal(this.selection.token);
     };
+    elements.tokens.ontoggle = () => {
+      remember(elements.tokens.open);
+      this.view.relayout(0);
+      if (this.selection.token !== null) this.view.reveal(this.selection.token);
+      this.time.paint();
+    };
+    elements.tokens.open = remembered();
+    elements.pipeline.addEventListener("keydown", (event) => onKey(this, event));
     // Not `onkeydown`: what it returns would keep Tab, Ctrl+C and Ctrl+F from the browser.
     scroller.addEventListener("keydown", (event) => onKey(this, event));
   }
@@ -157,6 +180,7 @@ export class Strip {
     this.time.show(this.model, { keep: again });
     this.view.marks.shown = this.time.shown;
     this.view.show(this.layout);
+    this.figure.show(this.model, { again });
     paintLegend(elements.legend, this.model);
     this.finder.refresh();
     this.display.renew();
@@ -164,6 +188,7 @@ export class Strip {
     this.root.dataset.unit = this.model.unit;
     this.root.classList.toggle("bare", this.model.count === 0 && !this.view.waits);
     this.root.dataset.ready = this.model.key;
+    if (!again && !this.view.waits) this.tour.first();
   }
 
   /**
@@ -177,7 +202,9 @@ export class Strip {
     this.display.showClient(head.view === "client", { asked: true });
     if (!selection.follow(model, head)) return;
     this.time.reach(selection.needs(model));
-    if (selection.token !== null) this.view.reveal(selection.token, { center: true });
+    if (selection.token === null) return;
+    this.view.reveal(selection.token, { center: true });
+    this.figure.reveal(selection.token, { legibly: true });
   }
 
   /**
@@ -215,6 +242,7 @@ export class Strip {
     this.rules = model.rules;
     time.grow(follows);
     view.marks.shown = time.shown;
+    this.figure.grow(changed);
     view.relayout(changed, { toEnd: follows && atBottom });
     paintLegend(this.elements.legend, model);
     this.finder.refresh();
@@ -227,8 +255,11 @@ export class Strip {
     const chosen = selection.findingIn(model);
     const finding = chosen !== null && chosen.knownAt <= shown ? chosen : null;
     const { token, hover, range } = selection;
+    const playing = time.playing;
+    this.figure.paint({ shown, playing, live: this.feed !== null, selected: token, hover });
+    this.tour.paint();
     this.view.mark({ selected: token, hover, shown, finding, range });
-    this.panels.paint(model, selection, { finding, shown, playing: time.playing });
+    this.panels.paint(model, selection, { finding, shown, playing });
     this.display.paint(shown);
     this.#paintRaw();
     time.paintTrack();
@@ -246,6 +277,7 @@ export class Strip {
     if (i !== null) {
       this.display.open(i);
       this.view.reveal(i, { center });
+      this.figure.reveal(i, { legibly: true });
     }
     this.paint();
     this.tell();
@@ -321,12 +353,13 @@ export class Strip {
   }
 
   #resized() {
-    const width = this.view.frameElement.clientWidth;
+    const width = this.root.clientWidth;
     const height = window.innerHeight;
     if (width === this.seen.width && height === this.seen.height) return;
     this.seen = { width, height };
     this.view.relayout(0);
     this.time.paintTrack();
+    this.figure.resized();
   }
 
   close() {
@@ -338,5 +371,24 @@ export class Strip {
     this.heights.close();
     this.time.close();
     this.view.close();
+    this.figure.close();
+  }
+}
+
+/** Whether the reader opened "All tokens" last time. */
+function remembered() {
+  try {
+    return localStorage.getItem(OPENED) === "yes";
+  } catch {
+    return false; // a browser that keeps nothing
+  }
+}
+
+/** @param {boolean} open */
+function remember(open) {
+  try {
+    localStorage.setItem(OPENED, open ? "yes" : "no");
+  } catch {
+    // A browser that keeps nothing.
   }
 }

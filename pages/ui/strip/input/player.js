@@ -1,6 +1,6 @@
 // Plays the strip: moves the play head on at the chosen pace, once or over and over between two marks.
 
-import { speedOf } from "../model/playback-speed.js";
+import { speedOf, watchingSpeed } from "../model/playback-speed.js";
 
 /** @import { TimeAxis } from "../model/time-axis.js" */
 /** @import { PlaybackSpeed } from "../model/playback-speed.js" */
@@ -32,6 +32,7 @@ export class Player {
     this.elements = elements;
     this.on = on;
     this.frame = 0; // the next frame, 0 while paused
+    this.watched = false; // as the picture plays: all of it in a few seconds
     elements.play.onclick = () => this.toggle();
     elements.speed.onchange = () => {
       this.pause();
@@ -52,6 +53,7 @@ export class Player {
   }
 
   get pace() {
+    if (this.watched) return watchingSpeed(this.head.axis);
     return speedOf(this.elements.speed.value, this.head.axis);
   }
 
@@ -64,7 +66,16 @@ export class Player {
   /** What is played: all, or what stands between the marks while it loops. */
   get marks() {
     const all = { from: 0, until: this.head.axis.count };
-    return this.loops ? (this.on.marks() ?? all) : all;
+    return this.loops && !this.watched ? (this.on.marks() ?? all) : all;
+  }
+
+  /** Play all from the start, in a few seconds. */
+  watch() {
+    this.pause();
+    if (!this.head.axis.count) return;
+    this.watched = true;
+    this.head.rewind(0);
+    this.#play();
   }
 
   toggle() {
@@ -92,7 +103,7 @@ export class Player {
       this.frame = requestAnimationFrame(frame);
       if (head.shown >= marks.until) {
         held += passed * 1000;
-        if (!this.loops) this.pause();
+        if (!this.loops || this.watched) this.pause();
         else if (held >= HOLD) {
           head.rewind(marks.from);
           held = 0;
@@ -125,6 +136,7 @@ export class Player {
   pause() {
     if (!this.frame) return;
     this.close();
+    this.watched = false;
     this.head.paint();
     this.on.paused();
   }

@@ -173,6 +173,11 @@ export class TimeBar {
     this.player.toggle();
   }
 
+  /** Play all from the start, in a few seconds. */
+  watch() {
+    this.player.watch();
+  }
+
   pause() {
     this.player.pause();
   }

@@ -46,6 +46,7 @@ export function emptyPayload(key, unit, tables = NO_TABLES) {
     events: { index: [], start: [], at: [] },
     blocks: [],
     ribbons: [],
+    pipelines: [],
     reconstructed: false,
     uncertain: [],
     unsent: [],
@@ -106,6 +107,7 @@ export function join(before, after) {
     unsent: [...(before.unsent ?? []), ...(after.unsent ?? [])],
     blocks: joinBlocks(before.blocks, after.blocks),
     ribbons: joinLanes(before.ribbons, after.ribbons),
+    pipelines: after.pipelines ?? before.pipelines,
     findings: after.findings ?? before.findings,
     last_at: after.last_at ?? before.last_at,
   };

@@ -5,6 +5,7 @@ import { Arrivals } from "./arrivals.js";
 import { covering, grew } from "./blocks.js";
 import { Lane } from "./delivery-lane.js";
 import { Column, lastAtMost } from "./number-columns.js";
+import { Picture } from "./picture.js";
 import { numbered, place } from "./placed-findings.js";
 
 /** @import { BlockChange, Increment, Payload, UnsentCell } from "./payload.d.ts" */
@@ -38,6 +39,9 @@ export class Model {
     this.blocks = [];
     /** @type {Lane[]} */
     this.lanes = [];
+    /** @type {Picture[]} what each server made of the cells; of a comparison two */
+    this.pictures = [];
+    this.pictured = 0; // another number, other pictures of the cells that there were
     /** @type {PlacedFinding[]} */
     this.findings = [];
     this.reconstructed = false; // the tokens are those of the final object; nobody sent them
@@ -79,6 +83,7 @@ export class Model {
       ...Object.keys(columns.texts).map(Number),
     ];
     for (const lane of this.lanes) lane.grow(this.count);
+    this.#draw(columns);
     if (columns.findings) this.findings = numbered(columns.findings, this.kinds);
     this.#mark();
     return Math.max(
@@ -94,6 +99,22 @@ export class Model {
     const changed = open && !kept ? open.start : Infinity;
     this.blocks = covering([...this.blocks.slice(0, from), ...items], this.count);
     return changed;
+  }
+
+  /** @param {Increment} columns */
+  #draw({ pipelines, ribbons }) {
+    for (const picture of this.pictures) picture.grow(this);
+    for (const [number, pipeline] of (pipelines ?? []).entries()) {
+      this.pictures[number] ??= new Picture();
+      this.pictures[number].tell(this, pipeline);
+      this.pictured++;
+    }
+    if (pipelines !== undefined || this.unit !== "piece") return;
+    for (const [number, { label }] of ribbons.entries()) {
+      this.pictures[number] ??= new Picture();
+      this.pictures[number].tellRuns(this, label, this.lanes[number].runs);
+      this.pictured++;
+    }
   }
 
   #mark() {

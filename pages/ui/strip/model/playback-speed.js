@@ -5,6 +5,7 @@
 const MAX_SECONDS = 2; // how long "max" takes for a whole capture
 const SHORT_SECONDS = 6; // how long a shorter capture takes by itself
 const STEP_SECONDS = 0.75; // how long one of its events takes at most, on average
+const WATCHED_STEP_SECONDS = 0.25; // how long an event takes at most while the picture plays
 
 /**
  * By time: seconds of the axis that pass in a second. By event or token: how many in a second, 0 for one a click.
@@ -24,6 +25,17 @@ export function speedOf(value, axis) {
   if (value !== "auto") return { by: "time", factor: Number(value) };
   const seconds = Math.min(SHORT_SECONDS, axis.places.length * STEP_SECONDS);
   return { by: "time", factor: seconds > axis.length ? axis.length / seconds : 1 };
+}
+
+/**
+ * How fast the picture plays: event by event, all in six seconds at most.
+ * @param {TimeAxis} axis
+ * @returns {PlaybackSpeed}
+ */
+export function watchingSpeed(axis) {
+  const steps = axis.places.length;
+  const seconds = Math.min(SHORT_SECONDS, Math.max(1, steps * WATCHED_STEP_SECONDS));
+  return { by: axis.byCell ? "token" : "event", rate: steps / seconds };
 }
 
 /**

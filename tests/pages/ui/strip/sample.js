@@ -97,6 +97,7 @@ export function stream(words = 12) {
       block({ channel: "final", start: thought, body, end: count }),
     ],
     ribbons: [{ label: "vLLM", runs }],
+    pipelines: [],
     unsent: [],
     ...TABLES,
     findings: [finding({ token_start: lost, token_end: lost + 1, generated: " w" })],

@@ -1,0 +1,637 @@
+// Paints the pipeline: each token as a box where it is legible, and bands of one colour where it is not.
+
+import { duration } from "../../numbers.js";
+import { inkOf, penOf } from "../draw/canvas.js";
+import { blockHue } from "../model/blocks.js";
+import { HEIGHT, LANES_SHOWN, laneTop } from "./rows.js";
+import { FONT, PILL_FONT } from "./slots.js";
+
+/** @import { Model } from "../model/model.js" */
+/** @import { Picture, Span } from "../model/picture.js" */
+/** @import { ServerRows, Rows } from "./rows.js" */
+/** @import { Slot, Slots } from "./slots.js" */
+
+/**
+ * @typedef {object} Scene
+ * @property {Model} model
+ * @property {Slots} slots
+ * @property {Rows} rows
+ * @property {number} width
+ * @property {number} gutter
+ * @property {number} scale
+ * @property {number} left of the view, in the pixels of the slots
+ * @property {number} shown cells that had arrived
+ * @property {boolean} now whether more is to come
+ * @property {number | null} selected
+ * @property {number | null} hover
+ * @property {(rank: number) => number} fallen how far a cell has fallen, 0 to 1
+ */
+
+export const LEGIBLE = 0.82; // of the scale, from which tokens are drawn as boxes with their text
+const SMALL_FONT =
+  '600 11px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif';
+const NAME_FONT =
+  '600 12.5px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif';
+const SIGN_MARKS = { reordered: "⇄", garbled: "≠", added: "+", duplicated: "×2", separator: "↵" };
+
+/**
+ * @param {HTMLCanvasElement} canvas
+ * @param {Scene} scene
+ */
+export function paintPipeline(canvas, scene) {
+  new Painter(canvas, scene).paint();
+}
+
+class Painter {
+  /**
+   * @param {HTMLCanvasElement} canvas
+   * @param {Scene} scene
+   */
+  constructor(canvas, scene) {
+    this.scene = scene;
+    const ink = inkOf(canvas);
+    /** @type {Map<string, string>} */
+    const inks = new Map();
+    this.ink = (/** @type {string} */ name) => {
+      let colour = inks.get(name);
+      if (colour === undefined) {
+        colour = ink(`--${name}`) || "#888";
+        inks.set(name, colour);
+      }
+      return colour;
+    };
+    this.pen = penOf(canvas, scene.width, scene.rows.height);
+    this.legible = scene.scale >= LEGIBLE;
+    const { slots, left, scale, width, gutter } = scene;
+    this.first = Math.max(0, slots.at(left - 8));
+    this.last = slots.at(left + (width - gutter) / scale);
+  }
+
+  paint() {
+    const { pen, scene } = this;
+    this.#tracks();
+    pen.save();
+    pen.beginPath();
+    pen.rect(scene.gutter, 0, scene.width - scene.gutter, scene.rows.height);
+    pen.clip();
+    for (const server of scene.rows.servers) this.#bar(server);
+    if (this.legible) this.#boxes();
+    else this.#bands();
+    this.#times();
+    this.#now();
+    pen.restore();
+    this.#names();
+    this.#map();
+  }
+
+  /** @param {number} x of the slots */
+  #x(x) {
+    const { gutter, left, scale } = this.scene;
+    return gutter + (x - left) * scale;
+  }
+
+  /** @param {Slot} slot */
+  #isIn(slot) {
+    return slot.rank < this.scene.shown;
+  }
+
+  #tracks() {
+    const { pen, scene } = this;
+    pen.fillStyle = this.ink("line");
+    for (const { lanes } of scene.rows.servers) {
+      for (const top of lanes)
+        pen.fillRect(scene.gutter, top + HEIGHT.box / 2, scene.width - scene.gutter, 1);
+    }
+  }
+
+  /** @param {ServerRows} server */
+  #bar({ bar }) {
+    const { pen, scene } = this;
+    pen.fillStyle = this.ink("bar");
+    pen.beginPath();
+    pen.roundRect(scene.gutter, bar, scene.width - scene.gutter, HEIGHT.bar, 4);
+    pen.fill();
+    if (!this.legible || !scene.model.rules) return;
+    pen.fillStyle = this.ink("bar-text");
+    pen.globalAlpha = 0.45;
+    for (let k = Math.max(this.first, 1); k <= this.last; k++) {
+      const slot = scene.slots.list[k];
+      if (!this.#isIn(slot)) break;
+      if (slot.kind !== "insert" && scene.model.events.startsAt(slot.start)) {
+        pen.fillRect(Math.round(this.#x(slot.x) - 3), bar + HEIGHT.bar - 7, 1, 7);
+      }
+    }
+    pen.globalAlpha = 1;
+  }
+
+  #boxes() {
+    const { scene } = this;
+    for (let k = this.first; k <= this.last; k++) {
+      const slot = scene.slots.list[k];
+      if (!this.#isIn(slot)) break;
+      if (slot.kind === "pill") this.#pill(slot);
+      else if (slot.kind === "insert") this.#insert(slot);
+      else this.#cell(slot, k);
+    }
+    for (const [number, { spans }] of scene.model.pictures.entries()) {
+      for (const span of spans) this.#span(span, scene.rows.servers[number]);
+    }
+  }
+
+  /** @param {Slot} slot */
+  #pill(slot) {
+    const { model } = this.scene.rows;
+    this.#box(slot, model, {
+      line: "line-strong",
+      fill: "ground-2",
+      text: "faint",
+      round: 12,
+      font: PILL_FONT,
+    });
+    this.#ring(slot, model, 12);
+  }
+
+  /**
+   * @param {Slot} slot
+   * @param {number} k
+   */
+  #cell(slot, k) {
+    const { model, rows } = this.scene;
+    const i = slot.start;
+    const hue = blockHue(model.blockAt(i));
+    const fates = model.pictures.map((picture) => picture.fateOf(i));
+    for (const [number, picture] of model.pictures.entries()) {
+      if (fates.length > 1 && fates[number] === "pending") continue; // this server's stream does not have it
+      this.#fall(slot, picture, rows.servers[number], k);
+    }
+    if (model.unit === "piece" && fates[0] !== "lost") {
+      this.#box(slot, rows.model, { line: "line-strong", dash: [2, 3], text: "faint", label: "?" });
+    } else if (fates.includes("rejected") || fates.includes("unsent")) {
+      const line = fates.includes("rejected") ? "loss" : "line-strong";
+      this.#box(slot, rows.model, {
+        line,
+        dash: [4, 3],
+        text: line === "loss" ? "loss-text" : "faint",
+        hatch: line,
+      });
+    } else if (fates.every((fate) => fate === "framing")) {
+      this.#box(slot, rows.model, { line: "line-strong", fill: "ground-2", text: "faint" });
+    } else {
+      const dash = model.reconstructed ? [2, 3] : undefined;
+      this.#box(slot, rows.model, { line: hue, fill: hue, alpha: 0.14, text: "text", dash });
+    }
+    this.#ring(slot, rows.model, 4);
+  }
+
+  /**
+   * The way of a token from the model through a server into a lane, or to where it ends.
+   * @param {Slot} slot
+   * @param {Picture} picture
+   * @param {ServerRows} server
+   * @param {number} k
+   */
+  #fall(slot, picture, server, k) {
+    const { rows, fallen } = this.scene;
+    const i = slot.start;
+    const fate = picture.fateOf(i);
+    if (fate === "framing") return;
+    const [own, lane, sign] = [picture.ownLane(i), picture.laneOf(i), picture.signOf(i)];
+    const from = server.down > 0 ? rows.model + HEIGHT.box : rows.model;
+    const stop = server.down > 0 ? server.bar : server.bar + HEIGHT.bar;
+    const far = fallen(slot.rank);
+    const wrong = fate === "misrouted" || sign === "garbled" || sign === "reordered";
+    if (own !== null && lane !== own && fate !== "unknown") this.#hole(slot, laneTop(server, own));
+    if (lane === null) {
+      const end = fate === "rejected" || fate === "unsent" ? from + (stop - from) * 0.45 : stop;
+      if (fate === "pending" || fate === "unsent") return;
+      const bad = fate === "lost" && sign === "unserved" ? "faint" : fate === "unknown" ? "faint" : "loss";
+      this.#line(slot, from, from + (end - from) * far, bad, 2);
+      if (far < 1) return;
+      if (fate === "lost") this.#cross(slot, stop - 6 * server.down, bad);
+      if (fate === "rejected") this.#stop(slot, end);
+      if (fate === "unknown") this.#word(slot, "?", end - 8 * server.down, bad);
+      this.#caption(slot, picture, server, k, bad);
+      return;
+    }
+    const top = laneTop(server, lane);
+    const hue = picture.lanes[lane]?.hue ?? "other";
+    const end = server.down > 0 ? top : top + HEIGHT.box;
+    this.#line(slot, from, from + (end - from) * far, wrong ? "loss" : "line-strong", wrong ? 2.5 : 1);
+    const y = far < 1 ? rows.model + (top - rows.model) * far : top;
+    if (wrong || fate === "rejected") {
+      this.#box(slot, y, { line: "loss", fill: "ground", text: "loss-text", thick: 2, mark: markOf(sign) });
+    } else if (fate === "unknown") {
+      this.#box(slot, y, { line: hue, fill: hue, alpha: 0.2, text: "text", dash: [2, 3] });
+    } else {
+      this.#box(slot, y, { line: hue, fill: hue, text: "on-hue" });
+    }
+    if (wrong && far >= 1) this.#caption(slot, picture, server, k, "loss");
+    this.#ring(slot, y, 4);
+  }
+
+  /**
+   * One word for a run of cells of one fate: below the first lost one, after the last in a wrong lane.
+   * @param {Slot} slot
+   * @param {Picture} picture
+   * @param {ServerRows} server
+   * @param {number} k
+   * @param {string} ink
+   */
+  #caption(slot, picture, server, k, ink) {
+    const { slots } = this.scene;
+    const i = slot.start;
+    const [fate, sign] = [picture.fateOf(i), picture.signOf(i)];
+    const other = (/** @type {number} */ n) => {
+      const beside = slots.list[n];
+      return (
+        beside?.kind !== "cell" ||
+        picture.fateOf(beside.start) !== fate ||
+        picture.signOf(beside.start) !== sign
+      );
+    };
+    if (fate === "misrouted" && other(k + 1)) {
+      const lane = picture.laneOf(i) ?? 0;
+      this.#text(
+        "← wrong field",
+        this.#x(slot.x + slot.width) + 8,
+        laneTop(server, lane) + HEIGHT.box / 2,
+        ink,
+      );
+    }
+    const word = { lost: sign === "unserved" ? "no field for it" : "lost", rejected: "rejected" }[
+      String(fate)
+    ];
+    if (word && other(k - 1)) {
+      const y =
+        fate === "lost" ? server.bar + (server.down > 0 ? HEIGHT.bar + 9 : -9) : server.bar - 8 * server.down;
+      this.#word(slot, word, y + (fate === "rejected" && server.down < 0 ? HEIGHT.bar : 0), ink);
+    }
+  }
+
+  /** @param {Slot} slot */
+  #insert(slot) {
+    const { inserted } = slot;
+    if (!inserted) return;
+    const { picture, lane, sign } = inserted;
+    const server = this.scene.rows.servers[picture];
+    const quiet = sign === "separator";
+    const [line, text] = quiet ? ["line-strong", "faint"] : ["loss", "loss-text"];
+    const hatch = quiet ? undefined : "loss";
+    this.#box(slot, laneTop(server, lane), { line, fill: "ground", text, hatch, mark: markOf(sign) });
+  }
+
+  /**
+   * Cells that arrived with other text, or once more in a second lane.
+   * @param {Span} span
+   * @param {ServerRows} server
+   */
+  #span({ start, end, lane, text, sign }, server) {
+    const { slots, model, shown } = this.scene;
+    const [first, last] = [
+      slots.list[slots.slotOf[start]],
+      slots.list[slots.slotOf[Math.min(end, model.count) - 1]],
+    ];
+    if (!first || !last || last.rank >= shown || last.x < first.x) return;
+    const label = text ?? model.textOf(start) ?? "";
+    const box = {
+      ...first,
+      width: last.x + last.width - first.x,
+      label: label.replace(/\s+/g, " ").slice(0, 200),
+    };
+    const [line, ink] = sign === "" ? ["line-strong", "text"] : ["loss", "loss-text"];
+    this.#box(box, laneTop(server, lane), { line, fill: "ground", text: ink, thick: 2, mark: markOf(sign) });
+  }
+
+  /**
+   * @param {Slot} slot
+   * @param {number} y
+   * @param {{ line: string, text: string, fill?: string, alpha?: number, dash?: number[], round?: number,
+   *   thick?: number, hatch?: string, mark?: string, label?: string, font?: string }} look
+   */
+  #box(
+    slot,
+    y,
+    { line, text, fill, alpha = 1, dash = [], round = 4, thick = 1, hatch, mark, label, font = FONT },
+  ) {
+    const { pen } = this;
+    const [x, width] = [this.#x(slot.x), slot.width * this.scene.scale];
+    pen.beginPath();
+    pen.roundRect(x + 0.5, y + 0.5, width - 1, HEIGHT.box - 1, Math.min(round, width / 2));
+    if (fill) {
+      pen.fillStyle = this.ink("ground");
+      pen.fill();
+      pen.globalAlpha = alpha;
+      pen.fillStyle = this.ink(fill);
+      pen.fill();
+      pen.globalAlpha = 1;
+    }
+    pen.save();
+    pen.clip();
+    if (hatch) this.#hatch(x, y, width, hatch);
+    pen.font = font;
+    pen.fillStyle = this.ink(text);
+    pen.textBaseline = "middle";
+    pen.textAlign = "center";
+    pen.fillText(label ?? slot.label, x + width / 2, y + HEIGHT.box / 2 + 0.5);
+    pen.restore();
+    pen.setLineDash(dash);
+    pen.lineWidth = thick;
+    pen.strokeStyle = this.ink(line);
+    pen.stroke();
+    pen.setLineDash([]);
+    if (mark) this.#text(mark, x + width - 6, y - 5, "loss-text");
+  }
+
+  /**
+   * @param {number} x
+   * @param {number} y
+   * @param {number} width
+   * @param {string} ink
+   */
+  #hatch(x, y, width, ink) {
+    const { pen } = this;
+    pen.globalAlpha = 0.22;
+    pen.strokeStyle = this.ink(ink);
+    pen.lineWidth = 1;
+    pen.beginPath();
+    for (let at = x - HEIGHT.box; at < x + width; at += 6) {
+      pen.moveTo(at, y + HEIGHT.box);
+      pen.lineTo(at + HEIGHT.box, y);
+    }
+    pen.stroke();
+    pen.globalAlpha = 1;
+  }
+
+  /**
+   * @param {Slot} slot
+   * @param {number} y
+   */
+  #hole(slot, y) {
+    const { pen } = this;
+    pen.setLineDash([4, 3]);
+    pen.lineWidth = 1.5;
+    pen.strokeStyle = this.ink("loss");
+    pen.fillStyle = this.ink("ground");
+    pen.beginPath();
+    pen.roundRect(this.#x(slot.x) + 0.5, y + 0.5, slot.width * this.scene.scale - 1, HEIGHT.box - 1, 4);
+    pen.fill();
+    pen.stroke();
+    pen.setLineDash([]);
+  }
+
+  /**
+   * @param {Slot} slot
+   * @param {number} from
+   * @param {number} to
+   * @param {string} ink
+   * @param {number} thick
+   */
+  #line(slot, from, to, ink, thick) {
+    const { pen } = this;
+    pen.fillStyle = this.ink(ink);
+    pen.fillRect(this.#middle(slot) - thick / 2, Math.min(from, to), thick, Math.abs(to - from));
+  }
+
+  /** @param {Slot} slot */
+  #middle(slot) {
+    return this.#x(slot.x) + (slot.width * this.scene.scale) / 2;
+  }
+
+  /**
+   * @param {Slot} slot
+   * @param {number} y
+   * @param {string} ink
+   */
+  #cross(slot, y, ink) {
+    const { pen } = this;
+    const x = this.#middle(slot);
+    pen.strokeStyle = this.ink(ink);
+    pen.lineWidth = 2;
+    pen.beginPath();
+    pen.moveTo(x - 5, y - 5);
+    pen.lineTo(x + 5, y + 5);
+    pen.moveTo(x + 5, y - 5);
+    pen.lineTo(x - 5, y + 5);
+    pen.stroke();
+  }
+
+  /**
+   * @param {Slot} slot
+   * @param {number} y
+   */
+  #stop(slot, y) {
+    this.pen.fillStyle = this.ink("loss");
+    this.pen.fillRect(this.#middle(slot) - 8, y - 1.5, 16, 3);
+  }
+
+  /**
+   * @param {Slot} slot
+   * @param {string} word
+   * @param {number} y
+   * @param {string} ink
+   */
+  #word(slot, word, y, ink) {
+    this.#text(word, this.#middle(slot), y, ink, "center");
+  }
+
+  /**
+   * @param {string} text
+   * @param {number} x
+   * @param {number} y
+   * @param {string} ink
+   * @param {CanvasTextAlign} [align]
+   */
+  #text(text, x, y, ink, align = "left", font = SMALL_FONT) {
+    const { pen } = this;
+    pen.font = font;
+    pen.fillStyle = this.ink(ink === "loss" ? "loss-text" : ink);
+    pen.textBaseline = "middle";
+    pen.textAlign = align;
+    pen.fillText(text, x, y);
+  }
+
+  /**
+   * @param {Slot} slot
+   * @param {number} y
+   * @param {number} round
+   */
+  #ring(slot, y, round) {
+    const { model, selected, hover } = this.scene;
+    const holds = (/** @type {number | null} */ i) => i !== null && slot.start <= i && i < slot.end;
+    if (!holds(selected) && !holds(hover)) return;
+    const { pen } = this;
+    pen.lineWidth = holds(selected) ? 2.5 : 1.5;
+    pen.strokeStyle = this.ink("accent");
+    pen.globalAlpha = model.count && holds(selected) ? 1 : 0.6;
+    pen.beginPath();
+    pen.roundRect(
+      this.#x(slot.x) - 2.5,
+      y - 2.5,
+      slot.width * this.scene.scale + 5,
+      HEIGHT.box + 5,
+      round + 2,
+    );
+    pen.stroke();
+    pen.globalAlpha = 1;
+  }
+
+  /** Bands of cells that are too small for a box: what is wrong is at least two pixels wide. */
+  #bands() {
+    const { pen, scene } = this;
+    const { model, rows, slots } = scene;
+    /** @type {Map<string, number>} row and ink to the pixel that it is painted up to */
+    const reached = new Map();
+    const fill = (
+      /** @type {number} */ x,
+      /** @type {number} */ right,
+      /** @type {number} */ y,
+      /** @type {string} */ ink,
+      height = HEIGHT.box,
+      alpha = 1,
+    ) => {
+      const key = `${y} ${ink}`;
+      const from = Math.max(Math.floor(x), reached.get(key) ?? 0);
+      const to = Math.max(Math.ceil(right), Math.floor(x) + (ink === "loss" ? 2 : 1));
+      if (to <= from) return;
+      reached.set(key, to);
+      pen.globalAlpha = alpha;
+      pen.fillStyle = this.ink(ink);
+      pen.fillRect(from, y, to - from, height);
+    };
+    for (let k = this.first; k <= this.last; k++) {
+      const slot = slots.list[k];
+      if (!this.#isIn(slot)) break;
+      const [x, right] = [this.#x(slot.x), this.#x(slot.x + slot.width)];
+      if (slot.kind === "insert") {
+        const { picture, lane, sign } = /** @type {NonNullable<Slot["inserted"]>} */ (slot.inserted);
+        fill(x, right, laneTop(rows.servers[picture], lane), sign === "separator" ? "line-strong" : "loss");
+        continue;
+      }
+      const i = slot.start;
+      const framing = slot.kind === "pill";
+      fill(x, right, rows.model, framing ? "line-strong" : blockHue(model.blockAt(i)), HEIGHT.box, 0.45);
+      if (framing) continue;
+      for (const [number, picture] of model.pictures.entries()) {
+        const server = rows.servers[number];
+        const [fate, own, lane] = [picture.fateOf(i), picture.ownLane(i), picture.laneOf(i)];
+        const wrong = fate === "misrouted" || fate === "rejected" || picture.signOf(i) !== "";
+        if (lane !== null) {
+          const ink = wrong ? "loss" : (picture.lanes[lane]?.hue ?? "other");
+          fill(x, right, laneTop(server, lane), ink, HEIGHT.box, fate === "unknown" ? 0.5 : 1);
+        }
+        const bad =
+          fate === "lost" ? picture.signOf(i) !== "unserved" : fate === "rejected" || fate === "misrouted";
+        if (!bad) continue;
+        const edge = server.down > 0 ? server.bar - 10 : server.bar + HEIGHT.bar;
+        fill(x, right, edge, "loss", 10);
+        if (own !== null && own !== lane) fill(x, right, laneTop(server, own) + HEIGHT.box - 3, "loss", 3);
+      }
+    }
+    pen.globalAlpha = 1;
+  }
+
+  #times() {
+    const { scene } = this;
+    const { model, slots, rows } = scene;
+    let free = scene.gutter;
+    const y = rows.time + HEIGHT.time / 2 - 2;
+    for (
+      let k = this.first;
+      k <= this.last;
+      k += this.legible ? 1 : Math.max(1, (this.last - this.first) >> 8)
+    ) {
+      const slot = slots.list[k];
+      if (!this.#isIn(slot)) break;
+      if (slot.kind === "insert" || (this.legible && !model.events.startsAt(slot.start))) continue;
+      const x = this.#x(slot.x);
+      const label = duration(model.events.time(slot.start));
+      if (!label || x < free) continue;
+      this.#text(label, x, y, "faint", "left", PILL_FONT);
+      free = x + 84;
+    }
+  }
+
+  #now() {
+    const { pen, scene } = this;
+    if (!scene.now) return;
+    const x = this.#x(scene.slots.edge(scene.shown));
+    pen.fillStyle = this.ink("accent");
+    pen.fillRect(Math.round(x), scene.rows.time + HEIGHT.time - 4, 2, scene.rows.height);
+  }
+
+  #names() {
+    const { pen, scene } = this;
+    const { rows, model, gutter } = scene;
+    for (const [number, server] of rows.servers.entries()) {
+      const picture = model.pictures[number];
+      const most = model.events.mostPerEvent;
+      const steps =
+        !model.rules || !picture ? "" : most > 1 ? ` · up to ${most} tokens a step` : " · one token a step";
+      const name = picture?.server ?? "the server";
+      this.#text(
+        name + steps,
+        (gutter || 8) + 10,
+        server.bar + HEIGHT.bar / 2,
+        "bar-text",
+        "left",
+        NAME_FONT,
+      );
+      for (const [lane, { label, hue }] of (picture?.lanes ?? []).entries()) {
+        if (lane >= LANES_SHOWN) break;
+        const more = (picture?.lanes.length ?? 0) - lane;
+        const title = lane === LANES_SHOWN - 1 && more > 1 ? `${more} more` : label;
+        this.#name(title, laneTop(server, lane), hue);
+      }
+    }
+    if (gutter) this.#name("the model wrote", rows.model, "text");
+    pen.textAlign = "left";
+  }
+
+  /**
+   * @param {string} words
+   * @param {number} top
+   * @param {string} hue
+   */
+  #name(words, top, hue) {
+    const { pen, scene } = this;
+    const y = scene.gutter ? top + HEIGHT.box / 2 : top - 9;
+    const most = (scene.gutter || scene.width) - 10;
+    pen.save();
+    pen.beginPath();
+    pen.rect(0, y - 10, most, 20);
+    pen.clip();
+    this.#text(words, 0, y, hue, "left", NAME_FONT);
+    pen.restore();
+  }
+
+  /** The whole stream in one line, where the view is a part of it: messages, what is wrong, and the view. */
+  #map() {
+    const { pen, scene } = this;
+    const { model, slots, gutter } = scene;
+    const wide = scene.width - gutter;
+    const share = wide / scene.scale / (slots.width || 1);
+    if (share >= 0.999 || !slots.list.length) return;
+    const x = (/** @type {number} */ at) => gutter + (at / slots.width) * wide;
+    for (const block of model.blocks) {
+      const [a, b] = [slots.list[slots.slotOf[block.start]], slots.list[slots.slotOf[block.end - 1]]];
+      if (!a || !b) continue;
+      pen.fillStyle = this.ink(blockHue(block));
+      pen.globalAlpha = 0.55;
+      pen.fillRect(x(a.x), 3, Math.max(1, x(b.x + b.width) - x(a.x)), 5);
+    }
+    pen.globalAlpha = 1;
+    pen.fillStyle = this.ink("loss");
+    for (const { start, marks } of model.findings) {
+      const slot = start === null || !marks ? undefined : slots.list[slots.slotOf[start]];
+      if (slot) pen.fillRect(x(slot.x) - 1, 0, 3, HEIGHT.map);
+    }
+    pen.strokeStyle = this.ink("accent");
+    pen.lineWidth = 1.5;
+    pen.strokeRect(x(scene.left), 0.75, Math.max(4, share * wide), HEIGHT.map - 1.5);
+  }
+}
+
+/** @param {string} sign */
+function markOf(sign) {
+  return SIGN_MARKS[/** @type {keyof typeof SIGN_MARKS} */ (sign)];
+}

@@ -1,0 +1,55 @@
+// Where the rows of the pipeline stand: the time, the tokens of the model, and for each server its bar and the
+// lanes of the client. Of two servers the first one's rows stand above the tokens, in reverse.
+
+/** @import { Picture } from "../model/picture.js" */
+
+/** @typedef {{ bar: number, lanes: number[], down: 1 | -1 }} ServerRows top edges; `down` is where tokens fall */
+/** @typedef {{ time: number, model: number, servers: ServerRows[], height: number }} Rows */
+
+export const HEIGHT = { box: 24, bar: 26, time: 20, map: 12 };
+export const LANES_SHOWN = 12; // lanes with a row of their own; more share the last one
+const FALL = 40; // pixels between the tokens and a bar
+const BELOW = 16; // between a bar and its first lane
+const STEP = 34; // from lane to lane
+const LABEL = 16; // room for a lane's name above it, where there is none beside it
+
+/**
+ * @param {readonly Picture[]} pictures
+ * @param {boolean} narrow
+ * @returns {Rows}
+ */
+export function rowsOf(pictures, narrow) {
+  const step = STEP + (narrow ? LABEL : 0);
+  const servers = pictures.length ? pictures : [null];
+  const counts = servers.map((picture) => Math.max(1, Math.min(LANES_SHOWN, picture?.lanes.length ?? 1)));
+  let y = HEIGHT.map + 4;
+  const time = y;
+  y += HEIGHT.time;
+  /** @type {ServerRows[]} */
+  const rows = [];
+  if (servers.length > 1) {
+    const bottom = y + counts[0] * step + BELOW;
+    const lanes = Array.from(
+      { length: counts[0] },
+      (_, k) => bottom - BELOW - (k + 1) * step + step - HEIGHT.box,
+    );
+    rows.push({ bar: bottom, lanes, down: -1 });
+    y = bottom + HEIGHT.bar + FALL;
+  }
+  const model = y;
+  y += HEIGHT.box;
+  const bar = y + FALL;
+  y = bar + HEIGHT.bar + BELOW + (narrow ? LABEL : 0);
+  const lanes = Array.from({ length: /** @type {number} */ (counts.at(-1)) }, (_, k) => y + k * step);
+  rows.push({ bar, lanes, down: 1 });
+  return { time, model, servers: rows, height: /** @type {number} */ (lanes.at(-1)) + HEIGHT.box + 10 };
+}
+
+/**
+ * The top edge of a lane.
+ * @param {ServerRows} server
+ * @param {number} lane
+ */
+export function laneTop(server, lane) {
+  return server.lanes[Math.min(lane, server.lanes.length - 1)];
+}
