@@ -1,6 +1,7 @@
 // Paints the pipeline: each token as a box where it is legible, and bands of one colour where it is not.
 
 import { duration } from "../../numbers.js";
+import { plainText } from "../../text.js";
 import { inkOf, penOf } from "../draw/canvas.js";
 import { blockHue } from "../model/blocks.js";
 import { HEIGHT, LANES_SHOWN, laneTop } from "./rows.js";
@@ -238,7 +239,7 @@ class Painter {
    * @param {string} ink
    */
   #caption(slot, picture, server, k, ink) {
-    const { slots } = this.scene;
+    const { slots, model } = this.scene;
     const i = slot.start;
     const [fate, sign] = [picture.fateOf(i), picture.signOf(i)];
     const other = (/** @type {number} */ n) => {
@@ -258,13 +259,18 @@ class Painter {
         ink,
       );
     }
-    const word = { lost: sign === "unserved" ? "no field for it" : "lost", rejected: "rejected" }[
-      String(fate)
-    ];
-    if (word && other(k - 1)) {
-      const y =
-        fate === "lost" ? server.bar + (server.down > 0 ? HEIGHT.bar + 9 : -9) : server.bar - 8 * server.down;
-      this.#word(slot, word, y + (fate === "rejected" && server.down < 0 ? HEIGHT.bar : 0), ink);
+    if (fate === "lost" && other(k - 1)) {
+      const y = server.bar + (server.down > 0 ? HEIGHT.bar + 9 : -9);
+      this.#word(slot, sign === "unserved" ? "no field for it" : "lost", y, ink);
+    }
+    const { reason, start } = model.blockAt(i);
+    if (fate === "rejected" && (i === start || model.unsent.has(i) || slots.list[k - 1]?.kind === "pill")) {
+      const y = server.down > 0 ? server.bar - 9 : server.bar + HEIGHT.bar + 9;
+      const words = plainText(reason || "rejected", 80);
+      const { pen } = this;
+      pen.font = SMALL_FONT;
+      const [x, wide] = [this.#x(slot.x), pen.measureText(words).width];
+      this.#text(words, Math.max(this.scene.gutter + 4, Math.min(x, this.scene.width - wide - 4)), y, ink);
     }
   }
 
@@ -315,18 +321,18 @@ class Painter {
   ) {
     const { pen } = this;
     const [x, width] = [this.#x(slot.x), slot.width * this.scene.scale];
-    pen.beginPath();
-    pen.roundRect(x + 0.5, y + 0.5, width - 1, HEIGHT.box - 1, Math.min(round, width / 2));
-    if (fill) {
+    const outline = new Path2D();
+    outline.roundRect(x + 0.5, y + 0.5, width - 1, HEIGHT.box - 1, Math.min(round, width / 2));
+    if (fill || hatch) {
       pen.fillStyle = this.ink("ground");
-      pen.fill();
+      pen.fill(outline);
       pen.globalAlpha = alpha;
-      pen.fillStyle = this.ink(fill);
-      pen.fill();
+      pen.fillStyle = this.ink(fill ?? "ground");
+      pen.fill(outline);
       pen.globalAlpha = 1;
     }
     pen.save();
-    pen.clip();
+    pen.clip(outline);
     if (hatch) this.#hatch(x, y, width, hatch);
     pen.font = font;
     pen.fillStyle = this.ink(text);
@@ -337,7 +343,7 @@ class Painter {
     pen.setLineDash(dash);
     pen.lineWidth = thick;
     pen.strokeStyle = this.ink(line);
-    pen.stroke();
+    pen.stroke(outline);
     pen.setLineDash([]);
     if (mark) this.#text(mark, x + width - 6, y - 5, "loss-text");
   }
