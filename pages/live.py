@@ -8,7 +8,7 @@ session = state.current()
 run = live.watched(session)
 # Asked once: a run that ends while the page is drawn is drawn as growing, and its fragment draws again.
 running = run is not None and run.state is not RunState.ENDED
-server = live.asking(session, run if running else None)
+server = live.asking(session, run, running=running)
 if run is None:
     live.invitation(server)
 else:

@@ -15,7 +15,17 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from playwright.sync_api import Browser, Dialog, Error, Locator, Page, Route, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Dialog,
+    Error,
+    Locator,
+    Page,
+    Route,
+    expect,
+    sync_playwright,
+)
 
 from inspector.dashboard import StripPayload
 from inspector.files.store import FIXTURES
@@ -151,13 +161,24 @@ class Watched:
         assert wrong == []
 
 
+def reader(chromium: Browser, *, tokens: bool = True, **options: Any) -> BrowserContext:
+    """A browser of someone who came before: nothing plays by itself, and "All tokens" was left open.
+
+    Without `tokens` it is a first visit, but for the motion.
+    """
+    context = chromium.new_context(**{"reduced_motion": "reduce", **options})
+    if tokens:
+        context.add_init_script("localStorage.setItem('harmony-inspector-tokens', 'yes')")
+    return context
+
+
 @pytest.fixture
 def open_page(chromium: Browser) -> Iterator[Callable[..., Page]]:
     """Pages of a given size in contexts of their own."""
     opened: list[Watched] = []
 
     def open_one(width: int = 1400, height: int = 900, **options: Any) -> Page:
-        context = chromium.new_context(viewport={"width": width, "height": height}, **options)
+        context = reader(chromium, viewport={"width": width, "height": height}, **options)
         opened.append(Watched(context.new_page()))
         return opened[-1].page
 
@@ -171,7 +192,7 @@ def open_page(chromium: Browser) -> Iterator[Callable[..., Page]]:
 @pytest.fixture(scope="package")
 def bench(chromium: Browser) -> Iterator[Watched]:
     """One page for the strip alone, emptied for each test."""
-    context = chromium.new_context()
+    context = reader(chromium)
     context.route(f"{ALONE}**", _answer)
     yield Watched(context.new_page())
     context.close()

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from inspector.files.store import load
 from inspector.lab.process import free_port
-from tests.browser.conftest import pick
+from tests.browser.conftest import pick, reader
 from tests.support.listening import listening
 from tests.support.raw_server import Answer, raw_server, sse, stream
 from tests.support.upstreams import Echo
@@ -62,7 +62,7 @@ def address(captures: Path, lenient: str) -> Iterator[str]:
 
 @pytest.fixture
 def page(chromium: Browser, address: str) -> Iterator[Page]:
-    opened = chromium.new_page(viewport={"width": 1400, "height": 900})
+    opened = reader(chromium, viewport={"width": 1400, "height": 900}).new_page()
     opened.set_default_timeout(SLOW_MS)
     opened.goto(f"{address}/live")
     expect(opened.get_by_role("button", name="Start")).to_be_enabled(timeout=SLOW_MS)
@@ -203,7 +203,7 @@ def test_what_another_client_asks_through_the_tap_is_listed_while_it_streams_and
 def test_a_page_of_another_site_reads_the_server_but_not_the_tap(
     chromium: Browser, address: str, lenient: str
 ) -> None:
-    page = chromium.new_page()
+    page = reader(chromium).new_page()
     page.goto(f"{lenient}/page")
     read = "async url => { try { return await (await fetch(url)).text(); } catch { return 'refused'; } }"
     there = lenient.replace("127.0.0.1", "localhost")

@@ -1,24 +1,14 @@
-// State now, figures, message cards and delivered text of a run; drawn again whenever Python tells, and between
+// State now, figures and delivered text of a run; drawn again whenever Python tells, and between
 // two words from Python whenever the strip's feed does.
 
 import { make, paint } from "../../ui/dom.js";
-import { count, duration, NUMBER } from "../../ui/numbers.js";
+import { duration, NUMBER } from "../../ui/numbers.js";
 import { STREAM_STATE } from "../../ui/strip/run-feed.js";
 import { visibleParts } from "../../ui/text.js";
 
 /** @import { Component } from "../../ui/component.d.ts" */
 /** @import { StreamUpdate } from "../../ui/strip/run-feed.js" */
 
-/**
- * @typedef {object} Card
- * @property {string} role
- * @property {string} channel
- * @property {string} recipient
- * @property {string} content_type
- * @property {number} tokens
- * @property {string} time
- * @property {boolean} open
- */
 /** @typedef {[label: string, value: string]} Figure */
 /** @typedef {[name: string, text: string, length: number]} Field */
 /**
@@ -29,7 +19,6 @@ import { visibleParts } from "../../ui/text.js";
  * @property {string} [feed] the address of the strip's feed
  * @property {Figure[]} [figures]
  * @property {string | null} [verdict]
- * @property {Card[]} [cards]
  * @property {Field[]} [fields]
  */
 
@@ -52,7 +41,6 @@ export default function ({ data, parentElement }) {
   if (data.verdict) {
     parts.push(paint(make("p", "found"), visibleParts(data.verdict, { spaces: false, most: 400 })));
   }
-  if (data.cards?.length) parts.push(cards(data.cards));
   if (data.fields?.length) parts.push(fields(data.fields));
   root.replaceChildren(...parts);
   if (data.feed) listen(root, data.feed);
@@ -118,25 +106,6 @@ function figures(rows) {
     const pair = make("div");
     pair.append(make("dd", "", value), make("dt", "", label));
     list.append(pair);
-  }
-  return list;
-}
-
-/** @param {Card[]} all */
-function cards(all) {
-  const list = make("ol", "cards");
-  list.setAttribute("aria-label", "Messages");
-  for (const card of all) {
-    const item = make("li");
-    item.dataset.channel = card.recipient.startsWith("functions.") ? "tool" : card.channel;
-    if (card.open) item.dataset.open = "";
-    item.append(paint(make("b"), visibleParts(card.channel || "no channel", { spaces: false, most: 60 })));
-    const recipient = card.recipient && `to ${card.recipient}`;
-    const words = [recipient, card.content_type, card.role].filter(Boolean).join(" · ");
-    item.append(paint(make("span", "who"), visibleParts(words, { spaces: false, most: 160 })));
-    const size = `${count(card.tokens, "token")} · ${card.time}${card.open ? " · open" : ""}`;
-    item.append(make("span", "size", size));
-    list.append(item);
   }
   return list;
 }

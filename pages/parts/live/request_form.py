@@ -22,16 +22,49 @@ TOOLS: Final = """[{"type": "function", "function": {
   "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}}]"""
 
 
+_PROMPT_SHOWN: Final = 60
 EFFORTS: Final = ("low", "medium", "high")
 
 
-def asking(session: Session, run: LiveRun | None) -> Server | None:
-    """Draw the form; its server, None if no request can be sent yet. `run` is the streaming run."""
+def asking(session: Session, run: LiveRun | None, *, running: bool) -> Server | None:
+    """Draw the form, folded to a line beside a run; the server, None if no request can be sent yet.
+
+    `run` is the run that is watched, and `running` says that it has not ended.
+    """
     form_state.restore(session)
+    if run is None:
+        return _form(session)
+    with st.container(horizontal=True, vertical_alignment="top", gap="small", key="live_line"):
+        with st.expander(request_line(run), icon=":material/edit:", key=f"live_request_{run.id}"):
+            server = _form(session)
+        if (
+            running
+            and run.own
+            and st.button("Stop", icon=":material/stop_circle:", key="live_stop", width=95)
+        ):
+            run.stop()
+    return server
+
+
+def request_line(run: LiveRun) -> str:
+    """The request of a run in one line; a run of another client says which."""
+    header = run.header
+    prompt = header.request.get("prompt") or header.request.get("input")
+    messages = header.request.get("messages")
+    if isinstance(messages, list) and messages and isinstance(messages[-1], dict):
+        prompt = messages[-1].get("content")
+    words = [f"POST /v1{dashboard.spec_of(header.endpoint).path}", str(header.model or "model unknown")]
+    if isinstance(prompt, str):
+        words.append(f"“{dashboard.clip(' '.join(prompt.split()), _PROMPT_SHOWN)}”")
+    if not run.own:
+        words.insert(0, str(header.source or "another client"))
+    return plain(" · ".join(words))
+
+
+def _form(session: Session) -> Server | None:
     address = form_state.value(session, "live_address")
     own = is_built_in(address)
     endpoint = Endpoint(form_state.value(session, "live_endpoint"))
-    running = run is not None and run.own  # a run of another client cannot be stopped here
     reach = reached(lambda: _server(session, address), endpoint)
     server, models, trouble, _ = reach
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="live_first_row"):
@@ -70,8 +103,7 @@ def asking(session: Session, run: LiveRun | None) -> Server | None:
             )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="live_second_row"):
         st.text_input("Prompt", key="live_prompt", **form_state.initial(session, "live_prompt"))
-        stop = running and st.button("Stop", icon=":material/stop_circle:", key="live_stop", width=95)
-        start = not running and st.button(
+        start = st.button(
             "Start",
             icon=":material/play_arrow:",
             type="primary",
@@ -83,8 +115,6 @@ def asking(session: Session, run: LiveRun | None) -> Server | None:
         _more(session, own=own, resumable=dashboard.spec_of(endpoint).resumable)
     form_state.remember(session, model)
     awaiting(reach, endpoint)
-    if stop and run is not None:
-        run.stop()
     if trouble and not model:
         st.error(plain(trouble), icon=":material/link_off:")
     if start and server is not None:

@@ -1,8 +1,7 @@
 """One run on the page: its state, metrics, the growing strip, messages, delivered text and the verdict."""
 
-from collections.abc import Mapping
 from itertools import takewhile
-from typing import Any, Final
+from typing import Final
 
 import streamlit as st
 
@@ -22,7 +21,6 @@ from pages.ui.strip import Payload, pack, strip
 
 _EACH_S: Final = 1.0
 _SILENT_S: Final = 3.0
-_MESSAGES: Final = 24
 _UNKNOWN: Final = "–"
 _QUOTED: Final = frozenset({OutcomeKind.REQUEST_REJECTED, OutcomeKind.STREAM_ERROR})
 """Failures that are only the server's message, which the verdict quotes."""
@@ -36,12 +34,7 @@ _now = st.components.v2.component(
 
 
 def growing(session: Session, run: LiveRun, *, ended: bool) -> None:
-    """Draw a run, growing or ended."""
-    with st.container(key="live_head"):
-        if ended:
-            _ended(session, run)
-        else:
-            st.fragment(_head, run_every=_EACH_S)(run)
+    """Draw a run, growing or ended: the picture first, then its state, then the fields of the client."""
     payload = _whole(run) if ended else pack(dashboard.empty_strip(run.id), digest=run.id)
     strip(
         payload,
@@ -49,6 +42,11 @@ def growing(session: Session, run: LiveRun, *, ended: bool) -> None:
         key="live_strip",
         feed=None if ended else feed_address(run),
     )
+    with st.container(key="live_head"):
+        if ended:
+            _ended(session, run)
+        else:
+            st.fragment(_head, run_every=_EACH_S)(run)
     if ended:
         _text(run)
     else:
@@ -82,12 +80,12 @@ def _head(run: LiveRun) -> None:
 
 
 def _silence_words(run: LiveRun) -> str:
-    """The time since the last event, after `_SILENT_S`; empty before."""
+    """The time since the request while nothing came, later since the last event, after `_SILENT_S`."""
     silence_s = run.silence_s()
+    if run.state is RunState.WAITING:
+        return f"sent {silence_s:.0f} s ago"
     if silence_s < _SILENT_S:
         return ""
-    if not len(run.events):
-        return f"no response for {silence_s:.0f} s"
     return f"last {'token' if run.pace().tokens else 'event'} {silence_s:.0f} s ago"
 
 
@@ -96,7 +94,7 @@ def _verdict_words(judged: Verdict) -> str:
 
 
 def _text(run: LiveRun) -> None:
-    _now(key="live_text", data={"cards": _cards(run.reading()), "fields": _fields(run)})
+    _now(key="live_text", data={"fields": _fields(run)})
 
 
 def _ended(session: Session, run: LiveRun) -> None:
@@ -202,7 +200,9 @@ def _packed(digest: str, key: str, _inspection: Inspection) -> Payload:
 
 def _state_words(run: LiveRun, reading: Reading) -> str:
     position = dashboard.stream_position(reading.choice)
-    if run.state is RunState.WAITING or position["state"] == "waiting":
+    if run.state is RunState.WAITING:
+        return "request sent, waiting for the first event"
+    if position["state"] == "waiting":
         return "waiting for the first token"
     if position["state"] in {"body", "header"} and reading.choice.evidence is not Evidence.NONE:
         of = f" of {position['channel']}" if position["channel"] else ""
@@ -220,31 +220,6 @@ def _figures(pace: Pace) -> list[tuple[str, str]]:
         ("gap, 95th percentile", dashboard.duration(pace.gap_p95_s, _UNKNOWN)),
         ("events", dashboard.number(pace.events)),
     ]
-
-
-def _cards(reading: Reading) -> list[Mapping[str, Any]]:
-    """The newest messages, in order."""
-    events = reading.choice.tokens.events
-    cards: list[Mapping[str, Any]] = []
-    messages = reading.choice.transcript.messages
-    for number, message in list(enumerate(messages))[-_MESSAGES:]:
-        if message.start == message.end:
-            continue
-        first, last = reading.arrival_s(events[message.start]), reading.arrival_s(events[message.end - 1])
-        took = None if first is None or last is None else last - first
-        cards.append(
-            {
-                "number": number,
-                "role": message.header.role or "",
-                "channel": message.header.channel or ("" if message.in_body else "header"),
-                "recipient": message.header.recipient or "",
-                "content_type": message.header.content_type or "",
-                "tokens": message.end - message.start,
-                "time": dashboard.duration(took, _UNKNOWN),
-                "open": not message.complete,
-            }
-        )
-    return cards
 
 
 def _fields(run: LiveRun) -> list[tuple[str, str, int]]:

@@ -215,7 +215,10 @@ export class Strip {
     if (address === (this.feed?.address ?? null)) return;
     this.feed?.close();
     this.feed = null;
-    if (address === null) return;
+    if (address === null) {
+      this.paint();
+      return;
+    }
     const state = (/** @type {string} */ name) => {
       this.root.dataset.feed = name;
     };

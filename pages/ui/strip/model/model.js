@@ -110,9 +110,9 @@ export class Model {
       this.pictured++;
     }
     if (pipelines !== undefined || this.unit !== "piece") return;
-    for (const [number, { label }] of ribbons.entries()) {
+    for (const number of ribbons.keys()) {
       this.pictures[number] ??= new Picture();
-      this.pictures[number].tellRuns(this, label, this.lanes[number].runs);
+      this.pictures[number].tellRuns(this, this.lanes[number].runs);
       this.pictured++;
     }
   }

@@ -116,20 +116,24 @@ export class Picture {
   /**
    * The picture of pieces as they arrive: what each lane got is known, and not what was generated.
    * @param {Model} model
-   * @param {string} server
    * @param {Run[]} runs
    */
-  tellRuns(model, server, runs) {
+  tellRuns(model, runs) {
     const fields = [...new Set(runs.map(([, , field]) => field))];
     this.tell(model, {
-      server,
-      lanes: fields.map((field) => ({ field: field ?? "", label: fieldWords(field), pieces: [] })),
+      server: "the server",
+      lanes: fields.map((field) => ({ field: field ?? "", label: laneLabel(field), pieces: [] })),
       fates: runs.map(([start, end, field]) => {
         const lane = fields.indexOf(field);
         return [start, end, "unknown", lane, lane, ""];
       }),
     });
   }
+}
+
+/** @param {string | null} field */
+function laneLabel(field) {
+  return field === "content" ? "answer" : fieldWords(field);
 }
 
 /** @param {number} value */

@@ -15,9 +15,14 @@ export class Tour {
   }
 
   toggle() {
-    const { time } = this.strip;
-    if (time.playing) time.pause();
-    else this.#start();
+    const { time, model } = this.strip;
+    if (!time.playing) {
+      this.#start();
+      return;
+    }
+    this.plays = true;
+    time.moveTo(model.count);
+    time.pause();
   }
 
   /** A stream is shown: the first one of a browser plays by itself, unless it asks for less motion. */
@@ -40,7 +45,7 @@ export class Tour {
   paint() {
     const { strip } = this;
     const { elements, selection, model, time } = strip;
-    elements["watch-word"].textContent = time.playing ? "Pause" : "Watch it happen";
+    elements["watch-word"].textContent = time.playing ? "Skip" : "Watch it happen";
     elements.watch.disabled = model.count === 0;
     const token = selection.hover ?? selection.token;
     const words = token === null || time.playing ? "" : describeCell(model, token);
