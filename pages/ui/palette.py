@@ -35,6 +35,9 @@ PALETTE: Final[Mapping[str, Shade]] = {
     "warn": Shade("#8a6100", "#d6ab52"),
     "found": _both("#e0b400"),
     "on-hue": Shade("#fff", "#10141c"),
+    # A server, as a bar between what it got and what it sent.
+    "bar": Shade("#2b3449", "#39445e"),
+    "bar-text": _both("#f2f4f8"),
     # Differences of two texts, on either ground.
     "text-lost": _both("#d2541c"),
     "text-found": _both("#0d9a72"),

@@ -124,7 +124,7 @@ def test_a_reload_in_mid_stream_goes_on_with_the_run_and_stop_ends_it(page: Page
     expect(page.get_by_test_id("stAlert").filter(has_text="Stopped by you after")).to_be_visible(
         timeout=SLOW_MS
     )
-    expect(page.get_by_role("button", name="Start")).to_be_enabled(timeout=SLOW_MS)
+    expect(page.get_by_role("button", name="Ask again")).to_be_enabled(timeout=SLOW_MS)
 
 
 def test_what_came_opens_in_replay(page: Page) -> None:

@@ -1,4 +1,4 @@
-"""The report as one HTML file: no script, nothing loaded, opens without a network."""
+"""The report as one HTML file: nothing loaded, opens without a network; its only script plays the picture."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -12,11 +12,11 @@ from inspector.protocol.harmony.text import text_of
 from inspector.views.comparison_rows import timing_rows
 from inspector.views.report.escape import html_text, masked
 from inspector.views.report.facts import Facts
+from inspector.views.report.player import picture, policy
 from inspector.views.report.static_strip import static_strip
 from inspector.views.report.style import STYLE
 from inspector.views.rows import finding_words
 
-_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 _FINDINGS_SHOWN: Final = 200
 _TEXT_SHOWN: Final = 60_000
 _SAME_SHOWN: Final = 400
@@ -31,12 +31,14 @@ def page(
     against: Comparison | None = None,
 ) -> str:
     """The whole document; `arrivals` are seconds and tokens so far, event by event."""
+    drawn = picture(strip)
     parts = [
         f"<h1 class='{level}'>{_text(facts.sentence)}</h1><p>{_text(facts.why)}</p>",
         f"<p>{_text(facts.known_issue)}</p>" if facts.known_issue else "",
         _environment(facts),
         f"<h2>Tokens and delivery{'' if facts.drawn is None else f' of choice {facts.drawn}'}</h2>",
-        static_strip(strip),
+        drawn,
+        f"<details{'' if drawn else ' open'}><summary>All tokens</summary>{static_strip(strip)}</details>",
         "".join(_findings(facts.findings)),
         "".join(_fields(facts)),
         _timing(facts.figures, arrivals),
@@ -51,7 +53,7 @@ def page(
     ]
     return (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy()}">'
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
         f"<meta name='referrer' content='no-referrer'><title>{_text(facts.name)}: {_text(level)}</title>"
         f"<style>{STYLE}</style></head><body><main><p class='quiet'>{_text(facts.name)}</p>"

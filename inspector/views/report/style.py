@@ -79,6 +79,20 @@ i.unserved{border:1px dotted var(--quiet);color:var(--quiet)}
 i.wrong{background:var(--lossground);border:1.5px solid var(--loss);
   color:var(--losstext)}
 .fold{align-self:center;color:var(--quiet);padding:0 8px;font-size:12px}
+.hi{--text:var(--ink);--faint:var(--quiet);--line-strong:#b9bec8;--accent:#4457c4;--bar:#2b3449;
+  --bar-text:#f2f4f8;--on-hue:var(--ground);--ground-2:var(--soft);--preamble:var(--other);
+  --loss-text:var(--losstext)}
+@media(prefers-color-scheme:dark){.hi{--line-strong:#4a515e;--accent:#8b9cf5;--bar:#39445e}}
+.picture{border:1px solid var(--line);border-radius:8px;padding:12px 14px 4px}
+.picture canvas{display:block;width:100%;min-height:190px;touch-action:pan-y}
+.picture .tools{display:flex;flex-wrap:wrap;align-items:center;gap:6px 12px;margin-bottom:6px}
+.picture .fill{flex:1}
+.picture p{margin:4px 0;min-height:1.5em}
+.picture button{font:inherit;color:inherit;background:none;border:1px solid var(--line);border-radius:6px;
+  padding:2px 10px;cursor:pointer}
+.picture button.link{border:0;padding:0;color:var(--accent);text-decoration:underline}
+.picture [hidden]{display:none}
+summary{cursor:pointer;color:var(--quiet)}
 figure{margin:.6em 0}
 svg{width:100%;height:auto;max-height:160px;background:var(--soft);border-radius:6px}
 polyline{fill:none;stroke:var(--tool);stroke-width:2;vector-effect:non-scaling-stroke}

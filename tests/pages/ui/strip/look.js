@@ -8,6 +8,7 @@ export function look(model) {
     unit: model.unit,
     blocks: model.blocks,
     findings: model.findings,
+    lanes: model.pictures.map(({ lanes, inserts, spans }) => ({ lanes, inserts, spans })),
     cells: Array.from({ length: model.count }, (_, i) => ({
       text: model.textOf(i),
       state: model.stateOf(i),
@@ -16,6 +17,12 @@ export function look(model) {
       time: model.events.time(i),
       rank: model.rankOf(i),
       runs: model.lanes.map((lane) => lane.runAt(i)),
+      fates: model.pictures.map((picture) => [
+        picture.fateOf(i),
+        picture.ownLane(i),
+        picture.laneOf(i),
+        picture.signOf(i),
+      ]),
       wrong: model.wrong.values[i],
     })),
   };

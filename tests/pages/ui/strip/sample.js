@@ -97,7 +97,32 @@ export function stream(words = 12) {
       block({ channel: "final", start: thought, body, end: count }),
     ],
     ribbons: [{ label: "vLLM", runs }],
-    pipelines: [],
+    pipelines: [
+      {
+        server: "vLLM",
+        lanes: [
+          { field: "reasoning", label: "reasoning", pieces: [[3, thought - 1, null, ""]] },
+          {
+            field: "content",
+            label: "answer",
+            pieces: [
+              [body, lost, null, ""],
+              [lost + 1, lost + 1, " twice", "duplicated"],
+              [lost + 1, count - 1, null, ""],
+            ],
+          },
+        ],
+        fates: [
+          [0, 3, "framing", null, null, ""],
+          [3, thought - 1, "delivered", 0, 0, ""],
+          [thought - 1, body, "framing", null, null, ""],
+          [body, lost, "delivered", 1, 1, ""],
+          [lost, lost + 1, "lost", 1, null, ""],
+          [lost + 1, count - 1, "delivered", 1, 1, ""],
+          [count - 1, count, "framing", null, null, ""],
+        ],
+      },
+    ],
     unsent: [],
     ...TABLES,
     findings: [finding({ token_start: lost, token_end: lost + 1, generated: " w" })],
@@ -136,6 +161,7 @@ export function increments(whole, cuts) {
       blocks: blocksBetween(whole.blocks, from, count),
       ribbons: whole.ribbons.map(({ label, runs }) => runsBetween(label, runs, from, count)),
       findings: count === whole.count ? whole.findings : [],
+      pipelines: count === whole.count ? whole.pipelines : undefined,
     };
     from = count;
     return found;

@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { emptyPayload } from "../../../../pages/ui/strip/model/increments.js";
+import { Model } from "../../../../pages/ui/strip/model/model.js";
+import { laneTop, rowsOf } from "../../../../pages/ui/strip/pipeline/rows.js";
+import { Slots } from "../../../../pages/ui/strip/pipeline/slots.js";
+import { cuts, increments, stream, TABLES } from "./sample.js";
+
+const width = (/** @type {string} */ text) => text.length * 7;
+
+/** @param {Slots} slots */
+function shapes({ list }) {
+  return list.map(({ kind, start, end, rank, x, width, label }) => ({
+    kind,
+    start,
+    end,
+    rank,
+    x,
+    width,
+    label,
+  }));
+}
+
+test("a cell that no audit has seen is framing or pending, and has the fate that is told later", () => {
+  const whole = stream(4);
+  const model = new Model({ ...whole, pipelines: [] });
+  assert.deepEqual(model.pictures, []);
+  const told = new Model(whole);
+  const early = new Model({
+    ...whole,
+    pipelines: [{ ...whole.pipelines[0], fates: whole.pipelines[0].fates.slice(0, 2) }],
+  });
+  const [first, later] = [early.pictures[0], told.pictures[0]];
+  assert.deepEqual(
+    [0, 3, 7, 13].map((i) => first.fateOf(i)),
+    ["framing", "delivered", "framing", "pending"],
+  );
+  assert.deepEqual(
+    [0, 3, 7, 14].map((i) => later.fateOf(i)),
+    ["framing", "delivered", "framing", "lost"],
+  );
+  assert.deepEqual([later.ownLane(14), later.laneOf(14), later.laneOf(13)], [1, null, 1]);
+});
+
+test("every cell stands in one slot, slots do not overlap, and text without a cell has its own", () => {
+  for (const framing of [false, true]) {
+    const model = new Model(stream(6));
+    const slots = new Slots(model, width, framing);
+    const cells = slots.list.flatMap(({ start, end }) =>
+      Array.from({ length: end - start }, (_, k) => start + k),
+    );
+    assert.deepEqual(
+      cells,
+      Array.from({ length: model.count }, (_, i) => i),
+    );
+    for (const [k, slot] of slots.list.entries()) {
+      assert.ok(k === 0 || slot.x >= slots.list[k - 1].x + slots.list[k - 1].width);
+      assert.equal(slots.at(slot.x), k);
+      for (let i = slot.start; i < slot.end; i++) assert.equal(slots.slotOf[i], k);
+    }
+    const inserted = slots.list.filter(({ kind }) => kind === "insert");
+    assert.deepEqual(
+      inserted.map(({ label, start }) => [label, start]),
+      [["twice", 17]],
+    );
+    assert.equal(
+      slots.list.some(({ kind }) => kind === "pill"),
+      !framing,
+    );
+  }
+});
+
+test("a pill names the message whose header it is, and the last one what ended the stream", () => {
+  const { list } = new Slots(new Model(stream(4)), width, false);
+  assert.deepEqual(
+    list.filter(({ kind }) => kind === "pill").map(({ label }) => label),
+    ["analysis", "final", "<200002>"],
+  );
+});
+
+test("slots of a stream that grew are those of the whole one", () => {
+  const whole = stream(9);
+  const expected = shapes(new Slots(new Model(whole), width, false));
+  for (let seed = 0; seed < 40; seed++) {
+    const at = cuts(whole.count, seed);
+    const model = new Model(emptyPayload("sample", "token", TABLES));
+    const slots = new Slots(model, width, false);
+    for (const columns of increments(whole, at)) slots.update(model.append(columns));
+    assert.deepEqual(shapes(slots), expected);
+  }
+});
+
+test("two servers stand on either side of the tokens, and a lane beyond the last row shares it", () => {
+  const { pictures } = new Model(stream(4));
+  const one = rowsOf(pictures, false);
+  assert.ok(one.model < one.servers[0].bar && one.servers[0].bar < laneTop(one.servers[0], 0));
+  assert.equal(laneTop(one.servers[0], 99), laneTop(one.servers[0], 1));
+  const two = rowsOf([pictures[0], pictures[0]], true);
+  const [up, down] = two.servers;
+  assert.ok(
+    laneTop(up, 0) < up.bar && up.bar < two.model && two.model < down.bar && down.bar < laneTop(down, 0),
+  );
+  assert.ok(laneTop(down, 1) < two.height);
+});
