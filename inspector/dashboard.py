@@ -104,11 +104,12 @@ from inspector.views.exports import capture_lines, findings_csv, findings_json
 from inspector.views.payload import Head as StripHead
 from inspector.views.payload import Payload as StripPayload
 from inspector.views.prompt_blocks import prompt_blocks, prompt_label
-from inspector.views.prompt_rows import sentence_with_prompt
+from inspector.views.prompt_rows import headline_with_prompt, prompt_warnings
 from inspector.views.rows import event_rows, field_rows
 from inspector.views.strip import empty_strip, strip
 from inspector.views.strip.comparison import ComparedRow, comparison_strip
 from inspector.views.strip.growth import stream_position
+from inspector.views.summary import Fix, Summary, summary
 
 __all__ = [
     "FAULTS",
@@ -134,6 +135,7 @@ __all__ = [
     "DiffPart",
     "Failure",
     "FirstDifference",
+    "Fix",
     "Issue",
     "Lane",
     "Library",
@@ -171,6 +173,7 @@ __all__ = [
     "Shutdown",
     "StripHead",
     "StripPayload",
+    "Summary",
     "Sweep",
     "Trial",
     "Upload",
@@ -211,6 +214,7 @@ __all__ = [
     "findings_json",
     "group_cells",
     "has_output",
+    "headline_with_prompt",
     "is_log",
     "json_bytes",
     "kind_and_key",
@@ -238,6 +242,7 @@ __all__ = [
     "prompt_blocks",
     "prompt_label",
     "prompt_of",
+    "prompt_warnings",
     "prompts_of_bytes",
     "prompts_of_text",
     "rate_words",
@@ -248,12 +253,12 @@ __all__ = [
     "scan_stamp",
     "script_asks",
     "script_controls",
-    "sentence_with_prompt",
     "shifts",
     "significance",
     "spec_of",
     "stream_position",
     "strip",
+    "summary",
     "time_name",
     "timing_rows",
     "trusted_hosts",

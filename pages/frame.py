@@ -10,8 +10,6 @@ from pages.ui.anywhere import anywhere
 
 # What each page is for, in one line; not a docstring, which Streamlit would draw.
 _WHAT: Final = {
-    "Replay": "What a gpt-oss model generated, token by token, above what the server delivered to the "
-    "client. Open your own captures in the sidebar.",
     "Live": "Send a request to a server and check its response while the tokens arrive.",
     "Probe": "Send many requests to a server, check every response, and see how many arrive damaged.",
     "Compare": "Two captures aligned by token: what differs, and which server is at fault.",
@@ -45,8 +43,9 @@ if session.kept and st.query_params.get("uploads") != session.kept:
     st.query_params["uploads"] = session.kept
 st.set_page_config(page_title=f"{page.title} · Harmony Inspector")
 anywhere(session, page.title)
-with st.container(key="page_head"):
-    st.markdown(f"**{page.title}** · {_WHAT[page.title]}")
+if page.title in _WHAT:  # Replay says what it shows
+    with st.container(key="page_head"):
+        st.markdown(f"**{page.title}** · {_WHAT[page.title]}")
 # A long file makes a million values in no cycle. The collector walks them later, when the page is drawn.
 with dashboard.collector_paused():
     try:

@@ -39,10 +39,8 @@ with bar:
 choice = pickers.choice(session, inspection)
 prompt = captures.prompt(capture.digest, inspection)
 row = captures.fact_row(capture.digest, choice, inspection)
-banner(inspection, choice=choice, chips=row, prompt=prompt, key="replay_banner")
-
-if prompt is not None:
-    prompt_block(prompt, key="replay_prompt")
+parts = captures.field_parts(capture.digest, choice, inspection)
+banner(inspection, choice=choice, chips=row, prompt=prompt, rows=parts, session=session, key="replay_banner")
 
 session.navigate_first(captures.first_selection(inspection, choice))
 payload = captures.payload(capture.digest, choice, inspection)
@@ -51,11 +49,11 @@ number = events.opened_event(session, inspection, choice, payload)
 raw_events(payload, session.selection.token, [events.raw(inspection, number)], key="replay_raw")
 session.show_address()
 
-names = ["Generated and delivered", "Timeline", "Events", "Request"]
+names = ["Generated and delivered", "Timeline", "Events", "Prompt and request"]
 texts, timeline, raw, request = st.tabs(names, on_change="rerun", key="replay_tab")
 if texts.open:
     with texts:
-        fields(captures.field_parts(capture.digest, choice, inspection), key="replay_fields")
+        fields(parts, key="replay_fields")
 if timeline.open:
     with timeline:
         charts.draw_timeline(capture.digest, choice, inspection, key="replay_timeline")
@@ -64,4 +62,6 @@ if raw.open:
         events.events(session, inspection, choice, payload)
 if request.open:
     with request:
+        if prompt is not None:
+            prompt_block(prompt, key="replay_prompt")
         events.request(inspection)

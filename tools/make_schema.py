@@ -61,6 +61,17 @@ def schema() -> dict[str, Any]:
                     "cause": _or_null("#/$defs/cause"),
                 },
             ),
+            "summary": _object(
+                "What the client got, in words.",
+                {
+                    "headline": _TEXT,
+                    "fault": _TEXT,
+                    "fixes": {
+                        "type": "array",
+                        "items": _object("A part of what to do.", {"text": _TEXT, "url": _TEXT_OR_NULL}),
+                    },
+                },
+            ),
             **choice,
             "error": _or_null("#/$defs/error"),
             "finish_reason": _TEXT_OR_NULL,

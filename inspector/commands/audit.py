@@ -27,9 +27,10 @@ from inspector.commands.shared import (
 from inspector.files.importers import FORMATS
 from inspector.inspection.inspection import Inspection, inspect
 from inspector.views.finding_groups import grouped, rest_words
-from inspector.views.prompt_rows import sentence_with_prompt
+from inspector.views.prompt_rows import headline_with_prompt
 from inspector.views.rows import audit_row, finding_words
 from inspector.views.sarif import audit_sarif
+from inspector.views.summary import summary
 
 _SHOWN = 20
 """Differences of a prompt that are printed."""
@@ -145,11 +146,11 @@ def _lines(inspection: Inspection, *, everything: bool) -> list[str]:
     if metrics.first_token_s is not None:
         facts.append(f"first token {duration(metrics.first_token_s)}")
     differences = [] if row["prompt"] is None else row["prompt"]["differences"]
-    sentence = sentence_with_prompt(
-        inspection.verdict, (PromptSeverity(difference["severity"]) for difference in differences)
+    summed = summary(inspection)
+    headline = headline_with_prompt(
+        summed, (PromptSeverity(difference["severity"]) for difference in differences)
     )
-    lines = [inspection.name, f"  {inspection.verdict.level.upper()}: {sentence}"]
-    lines.append(f"  {inspection.verdict.why}")
+    lines = [inspection.name, f"  {summed.level.upper()}: {headline}", f"  {summed.fault}"]
     if inspection.verdict.known:
         lines.append(f"  {inspection.verdict.known}")
     lines.append(f"  {' · '.join(facts)}")

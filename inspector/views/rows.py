@@ -19,8 +19,10 @@ from inspector.issues import Cause, Situation, first_step, issues
 from inspector.protocol.harmony.reconstruction import Reconstruction
 from inspector.protocol.harmony.text import text_of, texts
 from inspector.protocol.harmony.vocab import token_bytes
+from inspector.views.lane_labels import lane_labels
 from inspector.views.payload import IssueRow
 from inspector.views.prompt_rows import prompt_row
+from inspector.views.summary import summary
 
 
 def cause_row(cause: Cause | None) -> dict[str, Any] | None:
@@ -109,6 +111,7 @@ def audit_row(name: str, inspection: Examined) -> dict[str, Any]:
             "known": verdict.known,
             "cause": cause_row(inspection.cause),
         },
+        "summary": summary(inspection).row(),
         **_choice_row(choice),
         "error": None
         if error is None
@@ -225,16 +228,19 @@ def event_rows(reading: Reading, start: int = 0, end: int | None = None) -> list
 
 
 def field_rows(inspection: Examined, choice: ChoiceReading | None = None) -> list[dict[str, Any]]:
-    """Generated and delivered text, one row per field.
+    """Generated and delivered text, one row per field; `label` names it as the picture does.
 
     `generated` is None where it is unknown. `equal` is False only where the audit has a finding on the field,
     and None where nothing is known; `state` and in words `note` say why texts that differ are right. Without
     token ids `generated` is the server's final text, and `source` says so.
     """
     choice = choice or inspection.reading.choice
+    fields = inspection.fields(choice)
+    labels = lane_labels(choice, [field.field for field in fields])
     return [
         {
             "field": field.field,
+            "label": label,
             "generated": field.generated,
             "delivered": field.delivered,
             "equal": field.state.equal,
@@ -243,7 +249,7 @@ def field_rows(inspection: Examined, choice: ChoiceReading | None = None) -> lis
             "source": str(choice.evidence),
             "source_words": choice.evidence.words,
         }
-        for field in inspection.fields(choice)
+        for field, label in zip(fields, labels, strict=True)
     ]
 
 

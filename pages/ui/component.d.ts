@@ -3,4 +3,6 @@ export interface Component<Data> {
   data: Data;
   parentElement: Element | ShadowRoot;
   setStateValue: (name: string, value: unknown) => void;
+  /** Told once: the next run of the page does not see it. */
+  setTriggerValue?: (name: string, value: unknown) => void;
 }

@@ -17,6 +17,7 @@ from inspector.protocol.engines import DEFAULT
 from inspector.views.report.escape import masked
 from inspector.views.report.shrink import Reproduction, reproduce
 from inspector.views.rows import field_rows
+from inspector.views.summary import summary
 
 _ISSUES_SHOWN: Final = 5
 _CHOICES_SHOWN: Final = 8
@@ -61,7 +62,7 @@ def facts(one: Inspection) -> Facts:
     """Collect the facts of one capture."""
     reading = one.reading
     shown_by, reproduction = _reproduction(one)
-    metrics = figures(reading)
+    metrics, summed = figures(reading), summary(one)
     answers = tuple(together(one.findings, one.matches.answers, one.matches.leading)[:_ISSUES_SHOWN])
     request = masked(dumps(redact(reading.header.request), indent=2, ensure_ascii=False))
     if len(request) > _REQUEST_SHOWN:
@@ -81,8 +82,8 @@ def facts(one: Inspection) -> Facts:
     ]
     return Facts(
         name=PurePath(one.name.replace("\\", "/")).name or "capture",
-        sentence=masked(one.verdict.sentence),
-        why=masked(one.verdict.why),
+        sentence=masked(summed.headline),
+        why=masked(summed.fault),
         known_issue=masked(one.verdict.known),
         environment=tuple(_environment(one, metrics)),
         findings=tuple(one.findings),

@@ -14,9 +14,10 @@ from typing import Final, TypeAlias, assert_never
 from inspector.analysis.alignment import Alignment, Extra, Fate, FateState
 from inspector.analysis.alignment.calls import renumbered
 from inspector.analysis.reading import ChoiceReading, Reading
-from inspector.capture.deltas import CONTENT, Delta, tool_index
+from inspector.capture.deltas import Delta
 from inspector.protocol.harmony.text import text_of, texts
 from inspector.protocol.harmony.vocab import MARKERS
+from inspector.views.lane_labels import lane_labels
 from inspector.views.payload import CellFate, Cells, FateRun, Lane, Piece, Pipeline, Sign, UnsentCell
 
 _Fate: TypeAlias = tuple[CellFate, int | None, int | None, Sign]
@@ -53,7 +54,7 @@ def token_pipeline(reading: Reading, choice: ChoiceReading, alignment: Alignment
     for extra in alignment.extras:
         extras[extra.field].append(extra)
     fields = _lane_fields(choice, fates, delivered)
-    labels = _labels(choice, fields)
+    labels = lane_labels(choice, fields)
     lanes: list[Lane] = []
     unplaced: list[tuple[int, int]] = []
     for field, label in zip(fields, labels, strict=True):
@@ -69,7 +70,7 @@ def piece_pipeline(reading: Reading, choice: ChoiceReading, cells: Cells) -> Pip
     """The picture of cells that are delivered pieces, with the lost parts of the final texts between them."""
     lanes: list[Lane] = []
     fates: list[FateRun] = []
-    labels = _labels(choice, [block["channel"] or "" for block in cells["blocks"]])
+    labels = lane_labels(choice, [block["channel"] or "" for block in cells["blocks"]])
     runs = iter(cells["ribbons"][0]["runs"])
     for number, block in enumerate(cells["blocks"]):
         pieces: list[Piece] = []
@@ -94,21 +95,6 @@ def unsent_fates(unsent: Sequence[UnsentCell]) -> list[FateRun]:
 def server_name(reading: Reading) -> str:
     """The name on the server's bar."""
     return reading.server_label if reading.server_version else "the server"
-
-
-def _labels(choice: ChoiceReading, fields: Sequence[str]) -> list[str]:
-    """The names of lanes, in the client's words."""
-    names = {number: call.name for number, call in enumerate(choice.expected.calls)}
-    if not names:
-        for field, deltas in choice.deltas_by_field().items():
-            if field.endswith(".name") and (number := tool_index(field)) is not None:
-                names[number] = "".join([delta.text for delta in deltas])
-    labels = []
-    for field in fields:
-        number = tool_index(field) if field.endswith(".arguments") else None
-        call = None if number is None else f"{names.get(number) or 'tool call'}(…)"
-        labels.append(call or ("answer" if field == CONTENT else field))
-    return labels
 
 
 def _delivered(choice: ChoiceReading, alignment: Alignment) -> Mapping[str, Sequence[Delta]]:

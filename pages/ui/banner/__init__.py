@@ -1,23 +1,37 @@
-"""The verdict of a capture in a sentence, why, and its facts; drawn with `textContent` only.
+"""What happened to a capture: a headline, whose fault it is, what differs, what repairs it, and its facts.
 
-Not Markdown: the sentence may quote a server's or a model's words.
+Drawn with `textContent` only: the words may quote a server or a model.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
 import streamlit as st
 
-from inspector import Inspection, Level
-from inspector.dashboard import Prompt, duration, figures, number, plural, sentence_with_prompt
+import inspector
+from inspector import Inspection, Level, dashboard
+from inspector.dashboard import Fix, Prompt, duration, figures, headline_with_prompt, number, plural
 from pages.ui.assets import sheet
+from pages.ui.fields import Part
 from pages.ui.modules import loader
+from pages.ui.state import Session
 
 __all__ = ["banner", "facts", "sentence_banner"]
+
+_ROWS_SHOWN: Final = 4
+_WARNINGS_SHOWN: Final = 2
+_TEXT_SHOWN: Final = 160
+"""Characters of a text that are shown, after which it is folded."""
+_AROUND: Final = 30
+"""Characters beside a difference that are shown."""
+_DIFFERENCE_SHOWN: Final = 80
+_PAGES: Final = {"matrix": "matrix.py"}
+"""Pages that a fix leads to."""
 
 _component = st.components.v2.component(
     "inspector_banner",
     html='<div class="banner"></div>',
-    css=sheet("banner/banner.css"),
+    css=sheet("fields/stretch.css", "banner/banner.css"),
     js=loader("ui/banner/banner.js"),
 )
 
@@ -29,23 +43,45 @@ def banner(
     choice: int = 0,
     chips: Sequence[tuple[str, str, str]] | None = None,
     prompt: Prompt | None = None,
+    rows: Iterable[Mapping[str, Any]] = (),
+    session: Session | None = None,
 ) -> None:
-    """Draw the verdict, its reason, the facts of one choice and what reading the file lost.
+    """Draw the summary of one choice, its facts and what reading the file lost.
 
-    `chips` are the facts if they were computed before; `prompt` is the one that the page shows below.
+    `chips` are the facts if they were computed before; `prompt` is the one that the page shows below; `rows`
+    are those of `fields.parts`, of which the differing ones are drawn. With a `session` there are buttons.
     """
-    verdict = inspection.verdict
-    sentence_banner(
-        verdict.level,
-        sentence_with_prompt(
-            verdict, (difference.severity for difference in prompt.differences) if prompt else ()
-        ),
-        verdict.why,
+    summed = dashboard.summary(inspection, inspection.reading.choices[choice])
+    severities = (difference.severity for difference in prompt.differences) if prompt else ()
+    wanted = sentence_banner(
+        summed.level,
+        headline_with_prompt(summed, severities),
+        summed.fault,
         facts(inspection, choice) if chips is None else chips,
-        known_issue=verdict.known,
-        notes=inspection.notes,
+        rows=rows,
+        fixes=summed.fixes,
+        decided=summed.decided,
+        notes=[*(dashboard.prompt_warnings(prompt)[:_WARNINGS_SHOWN] if prompt else ()), *inspection.notes],
+        report=_report(inspection, key) if session is not None and summed.level is not Level.CLEAN else None,
         key=key,
     )
+    if session is None or wanted is None:
+        return
+    match wanted.partition(" "):
+        case ("report", _, _):
+            st.session_state[f"{key}_report"] = inspection.name
+            st.rerun()
+        case ("check", _, _):
+            st.switch_page("probe.py")
+        case ("page", _, page) if page in _PAGES:
+            st.switch_page(_PAGES[page])
+
+
+def _report(inspection: Inspection, key: str) -> str:
+    """The bug report once it was asked for; making it takes time."""
+    if st.session_state.get(f"{key}_report") != inspection.name:
+        return ""
+    return inspector.markdown_report(inspection)
 
 
 def sentence_banner(
@@ -55,11 +91,18 @@ def sentence_banner(
     facts: Sequence[tuple[str, str, str]],
     *,
     key: str,
-    known_issue: str = "",
+    rows: Iterable[Mapping[str, Any]] = (),
+    fixes: Sequence[Fix] = (),
+    decided: bool = True,
     notes: Sequence[str] = (),
-) -> None:
-    """Draw any judgement: a sentence with its level, reason and facts (words, value, words)."""
-    _component(
+    report: str | None = None,
+) -> str | None:
+    """Draw any judgement: a sentence with its level, reason and facts (words, value, words).
+
+    Returns what a button asks for. Without a `report`, an empty one included, there are no buttons.
+    """
+    wrong = [row for row in rows if row["equal"] is False]
+    result = _component(
         key=key,
         # In a list: Streamlit looks for data frames in an object, and imports pandas for that.
         data=[
@@ -67,12 +110,47 @@ def sentence_banner(
                 "level": str(level),
                 "sentence": sentence,
                 "why": why,
-                "known": known_issue,
+                "rows": [
+                    {
+                        "field": row["label"],
+                        "left": _shortened(row["left"]),
+                        "right": _shortened(row["right"]),
+                    }
+                    for row in wrong[:_ROWS_SHOWN]
+                ],
+                "more": max(0, len(wrong) - _ROWS_SHOWN),
+                "fixes": [[fix.text, fix.url] for fix in fixes],
+                "decided": decided,
                 "facts": [list(fact) for fact in facts],
                 "notes": list(notes),
+                "report": report,
             }
         ],
+        on_wanted_change=lambda: None,
     )
+    wanted = result.get("wanted")
+    return wanted if isinstance(wanted, str) else None
+
+
+def _shortened(pieces: Sequence[Part] | None) -> list[Part] | None:
+    """Parts of a text without what lies far from its first differences."""
+    if pieces is None:
+        return None
+    short: list[Part] = []
+    size = 0
+    for place, (style, text) in enumerate(pieces):
+        if size > _TEXT_SHOWN:
+            return [*short, ("fold", "")]
+        kept = [(style, text)]
+        if style == "mark" and len(text) > _DIFFERENCE_SHOWN:
+            kept = [(style, text[:_DIFFERENCE_SHOWN]), ("fold", "")]
+        elif style == "same" and len(text) > 3 * _AROUND:
+            before, after = place > 0, place < len(pieces) - 1
+            head = [("same", text[:_AROUND])] if before or not after else []
+            kept = [*head, ("fold", ""), *([("same", text[-_AROUND:])] if after else [])]
+        short += kept
+        size += sum(len(part) for _, part in kept)
+    return short
 
 
 def facts(inspection: Inspection, choice: int = 0) -> Sequence[tuple[str, str, str]]:

@@ -1,18 +1,24 @@
-// The verdict of a capture: a sentence with its level, why, and facts.
+// The summary of a capture: a headline with its level, whose fault it is, what differs, what repairs it, and facts.
 
 import { drawn, make, paint } from "../dom.js";
+import { fieldStretch } from "../fields/stretch.js";
 import { visibleParts } from "../text.js";
 
 /** @import { Component } from "../component.d.ts" */
+/** @import { FieldPart } from "../fields/stretch.js" */
 
 /**
  * @typedef {object} Judgement
  * @property {string} level
  * @property {string} sentence
  * @property {string} why
- * @property {string} known
+ * @property {{ field: string, left: FieldPart[] | null, right: FieldPart[] | null }[]} rows that differ
+ * @property {number} more rows that differ and are not here
+ * @property {[text: string, url: string | null][]} fixes
+ * @property {boolean} decided false where several causes remain
  * @property {[before: string, value: string, after: string][]} facts
  * @property {string[]} notes
+ * @property {string | null} report the bug report; empty until it is asked for, null where there are no buttons
  */
 
 const UNKNOWN = { sign: "?", word: "no verdict" };
@@ -21,9 +27,12 @@ const LEVELS = new Map([
   ["warning", { sign: "!", word: "warning" }],
   ["clean", { sign: "✓", word: "clean" }],
 ]);
+const COPIES = "Copy bug report";
+/** @type {WeakMap<Element, string>} the report that was copied last */
+const copied = new WeakMap();
 
 /** @param {Component<[Judgement]>} component */
-export default function ({ data: [data], parentElement }) {
+export default function ({ data: [data], parentElement, setTriggerValue }) {
   const root = /** @type {HTMLElement} */ (parentElement.querySelector(".banner"));
   const { sign, word } = LEVELS.get(data.level) ?? UNKNOWN;
   const card = make("section", "card");
@@ -34,18 +43,122 @@ export default function ({ data: [data], parentElement }) {
   bullet.setAttribute("aria-label", word);
   const sentence = paint(make("h1"), visibleParts(data.sentence, { spaces: false, most: 600 }));
   card.append(bullet, sentence, paragraph("why", data.why, 900));
-  if (data.known) card.append(paragraph("why", data.known, 600));
+  if (data.rows.length) card.append(table(data));
+  const want = (/** @type {string} */ wish) => setTriggerValue?.("wanted", wish);
+  const last = make("div", "last");
+  if (data.fixes.length) last.append(fix(data, want));
+  if (data.report !== null) last.append(buttons(root, data.report, want));
+  if (last.childElementCount) card.append(last);
   for (const note of data.notes) card.append(paragraph("note", note, 600));
-  const facts = make("ul", "facts");
-  facts.setAttribute("aria-label", "Facts");
-  for (const [before, value, after] of data.facts) {
+  root.replaceChildren(card, facts(data.facts));
+  drawn(parentElement);
+}
+
+/** @param {Judgement["facts"]} all */
+function facts(all) {
+  const list = make("ul", "facts");
+  list.setAttribute("aria-label", "Facts");
+  for (const [before, value, after] of all) {
     const fact = make("li");
     const strong = paint(make("b"), visibleParts(value, { spaces: false, most: 60 }));
     fact.append(before ? `${before} ` : "", strong, after ? ` ${after}` : "");
-    facts.append(fact);
+    list.append(fact);
   }
-  root.replaceChildren(card, facts);
-  drawn(parentElement);
+  return list;
+}
+
+/** @param {Judgement} data */
+function table({ rows, more }) {
+  const element = make("table", "differences");
+  const head = make("tr");
+  for (const words of ["field", "the model wrote", "your client got"]) {
+    const cell = make("th", "", words);
+    cell.scope = "col";
+    head.append(cell);
+  }
+  element.append(head);
+  for (const { field, left, right } of rows) {
+    const line = make("tr");
+    const name = paint(make("th"), visibleParts(field, { spaces: false, most: 60 }));
+    name.scope = "row";
+    line.append(name, side(left, "lost"), side(right, "found"));
+    element.append(line);
+  }
+  if (more) {
+    const line = make("tr");
+    const cell = make("td", "quiet", `and ${more} more`);
+    cell.colSpan = 3;
+    line.append(cell);
+    element.append(line);
+  }
+  return element;
+}
+
+/**
+ * @param {FieldPart[] | null} parts
+ * @param {string} style
+ */
+function side(parts, style) {
+  const cell = make("td");
+  const text = make("div", "text");
+  if (parts === null) text.append(make("span", "quiet", "unknown"));
+  else if (!parts.some(([kind]) => kind !== "gap")) text.append(make("span", "quiet", "empty"));
+  else text.append(...parts.map((part) => fieldStretch(part, style)));
+  cell.append(text);
+  return cell;
+}
+
+/**
+ * @param {Judgement} data
+ * @param {(wish: string) => void} want
+ */
+function fix({ fixes, decided }, want) {
+  const line = make("p", "fix");
+  if (decided) line.append(make("b", "", "Fix: "));
+  for (const [k, [words, url]] of fixes.entries()) {
+    if (k) line.append(" · ");
+    if (url === null) line.append(...paragraph("", words, 900).childNodes);
+    else if (url.startsWith("https://")) {
+      const link = make("a", "", words);
+      Object.assign(link, { href: url, target: "_blank", rel: "noreferrer" });
+      line.append(link);
+    } else {
+      const link = make("button", "link", words);
+      link.onclick = () => want(`page ${url}`);
+      line.append(link);
+    }
+  }
+  return line;
+}
+
+/**
+ * @param {HTMLElement} root
+ * @param {string} report
+ * @param {(wish: string) => void} want
+ */
+function buttons(root, report, want) {
+  const box = make("div", "buttons");
+  const copy = make("button", "main", COPIES);
+  const put = () =>
+    navigator.clipboard.writeText(report).then(
+      () => {
+        copy.textContent = "Copied";
+      },
+      () => {
+        copy.textContent = "Copy again"; // the browser asks for another click
+      },
+    );
+  if (report && copied.get(root) !== report) put();
+  copied.set(root, report);
+  copy.onclick = () => {
+    if (report) put();
+    else want("report");
+  };
+  const check = make("button", "", "Check this server");
+  check.title = "Send it prompts that break servers, and name what to change";
+  check.onclick = () => want("check");
+  box.append(copy, check);
+  return box;
 }
 
 /**

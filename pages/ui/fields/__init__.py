@@ -12,12 +12,12 @@ from inspector.dashboard import DiffPart, Lane, diff
 from pages.ui.assets import sheet
 from pages.ui.modules import loader
 
-__all__ = ["field_words", "fields", "parts", "sides"]
+__all__ = ["Part", "field_words", "fields", "parts", "sides"]
 
 _component = st.components.v2.component(
     "inspector_fields",
     html='<div class="fields"></div>',
-    css=sheet("fields/fields.css"),
+    css=sheet("fields/stretch.css", "fields/fields.css"),
     js=loader("ui/fields/fields.js"),
 )
 
@@ -52,6 +52,7 @@ def parts(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         drawn.append(
             {
                 "field": field_words(row["field"]),
+                "label": row["label"],
                 "left": left,
                 "right": right,
                 "equal": row["equal"],

@@ -2,10 +2,11 @@
 
 import { make, paint } from "../dom.js";
 import { visibleParts } from "../text.js";
+import { fieldStretch } from "./stretch.js";
 
 /** @import { Component } from "../component.d.ts" */
+/** @import { FieldPart } from "./stretch.js" */
 
-/** @typedef {[kind: "same" | "mark" | "gap" | "fold", words: string]} FieldPart */
 /**
  * @typedef {object} FieldRow
  * @property {string[]} field its name, and the part of a call
@@ -80,20 +81,6 @@ function side(parts, style, label, without) {
   text.dataset.label = label;
   if (parts === null) text.append(make("span", "quiet", without));
   else if (!parts.some(([kind]) => kind !== "gap")) text.append(make("span", "quiet", "empty"));
-  else text.append(...parts.map((part) => stretch(part, style)));
+  else text.append(...parts.map((part) => fieldStretch(part, style)));
   return text;
-}
-
-/**
- * @param {FieldPart} part
- * @param {string} style
- */
-function stretch([kind, words], style) {
-  if (kind === "fold") return make("span", "fold", `⋯ ${words} ⋯`);
-  if (kind === "mark") return paint(make("mark", style), visibleParts(words, { spaces: false }));
-  if (kind === "same") return paint(make("span"), visibleParts(words, { spaces: false }));
-  const gap = make("span", "gap");
-  gap.setAttribute("role", "img");
-  gap.setAttribute("aria-label", "only the other side has text here");
-  return gap;
 }

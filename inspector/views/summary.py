@@ -1,0 +1,211 @@
+"""What happened, in the client's terms: a headline, whose fault it is, and what repairs it.
+
+The headline is made from the codes of findings and the delivered texts, never from sentences. What the server
+or the model did, and what that was checked against, is the verdict's to say.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from inspector.analysis.audit import Finding
+from inspector.analysis.audit.fields import FieldState, FieldTexts
+from inspector.analysis.audit.kinds import Code, Kind
+from inspector.analysis.audit.verdict import Level
+from inspector.analysis.reading import ChoiceReading
+from inspector.capture.deltas import CONTENT, REASONING, TEXT, tool_index
+from inspector.capture.formats import clip, count, listed
+from inspector.inspection.inspection import Examined
+from inspector.issues import issues
+from inspector.issues.steps import measured
+
+_NAME_SHOWN: Final = 60
+_LINKS_SHOWN: Final = 2
+_GITHUB: Final = re.compile(r"https://github\.com/[\w.-]+/([\w.-]+)/(?:issues|pull)/(\d+)")
+_NOUNS: Final = {REASONING: "reasoning", CONTENT: "answer", TEXT: "text"}
+_ERRORS: Final = frozenset({Code.SERVER_REJECTED_TOKEN, Code.SERVER_REJECTED_HEADER, Code.SERVER_ERROR})
+_CUTS: Final = frozenset({Code.CUT, Code.CUT_AFTER_ERROR})
+_ALTERED: Final = frozenset({Kind.GARBLED, Kind.REORDERED, Kind.DUPLICATED, Kind.ADDED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fix:
+    """A part of what to do; `url` is where it leads, or None."""
+
+    text: str
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """A capture in a few lines."""
+
+    level: Level
+    headline: str
+    """What the client got, or did not get."""
+    fault: str
+    """Whose fault it is, and what that was checked against."""
+    fixes: tuple[Fix, ...]
+    """What to do, with links; empty where nothing is known or needed."""
+    decided: bool
+    """False where several causes remain, which `fixes` then names, with how to tell them apart."""
+
+    def row(self) -> dict[str, Any]:
+        """The section `summary` of `audit --json`."""
+        return {
+            "headline": self.headline,
+            "fault": self.fault,
+            "fixes": [{"text": fix.text, "url": fix.url} for fix in self.fixes],
+        }
+
+
+def summary(examined: Examined, choice: ChoiceReading | None = None) -> Summary:
+    """The summary of one choice, by default the first."""
+    choice = choice or examined.reading.choice
+    verdict = examined.verdict
+    headline = _headline(examined, choice)
+    whole = headline is not None and verdict.level is not Level.CLEAN
+    return Summary(
+        level=verdict.level,
+        headline=verdict.sentence if headline is None else headline,
+        fault=f"{verdict.sentence} {verdict.why}".strip() if whole else verdict.why,
+        fixes=tuple(_fixes(examined)),
+        decided=examined.cause is None or not examined.cause.alternatives,
+    )
+
+
+def _headline(examined: Examined, choice: ChoiceReading) -> str | None:
+    """What the client got; None where only the verdict's own sentence says it."""
+    if examined.verdict.level is Level.UNKNOWN or not examined.reading.spec.delivers:
+        return None
+    fields = {row.field: row for row in examined.fields(choice)}
+    findings = [finding for finding in examined.findings if finding.choice == choice.index]
+    if examined.verdict.level is Level.CLEAN:
+        return None if examined.reading.stopped else _everything(fields)
+    return next(
+        (sentence for headline in _HEADLINES if (sentence := headline(choice, fields, findings)) is not None),
+        None,
+    )
+
+
+_Fields = dict[str, FieldTexts]
+_Headline = Callable[[ChoiceReading, _Fields, Sequence[Finding]], str | None]
+
+
+def _everything(fields: _Fields) -> str | None:
+    parts = [
+        noun if field == REASONING else f"the {noun}"
+        for field, noun in _NOUNS.items()
+        if _delivered(fields, field)
+    ]
+    calls = sum(field.endswith(".name") and tool_index(field) is not None for field in fields)
+    if calls:
+        parts.append(count(calls, "tool call"))
+    return f"Your client got everything: {listed(parts)}." if parts else None
+
+
+def _broken_call(choice: ChoiceReading, fields: _Fields, findings: Sequence[Finding]) -> str | None:
+    broken = next((finding for finding in findings if finding.code is Code.ARGUMENTS_BROKEN), None)
+    if broken is None:
+        return None
+    return (
+        f"Your client got a broken tool call: the arguments of {_call(choice, fields, broken.field)} are not "
+        "valid JSON."
+    )
+
+
+def _lost_call(choice: ChoiceReading, fields: _Fields, findings: Sequence[Finding]) -> str | None:
+    lost = [finding for finding in findings if finding.code is Code.CALL_LOST]
+    if not lost:
+        return None
+    if len(lost) > 1:
+        return f"Your client did not get {count(len(lost), 'tool call')}."
+    return f"Your client did not get the call of {_call(choice, fields, lost[0].field)}."
+
+
+def _error(_: ChoiceReading, fields: _Fields, findings: Sequence[Finding]) -> str | None:
+    codes = {finding.code for finding in findings}
+    if codes & _ERRORS:
+        got = "an error"
+    elif codes & _CUTS:
+        got = "a stream that broke off"
+    else:
+        return None
+    if _delivered(fields, CONTENT) or _delivered(fields, TEXT):
+        return f"Your client got {got} after the beginning of the answer."
+    if any(field.startswith("tool_calls[") and row.delivered for field, row in fields.items()):
+        return f"Your client got {got} after the beginning of a tool call."
+    return f"Your client got {got} and no answer."
+
+
+def _swallowed(_: ChoiceReading, fields: _Fields, findings: Sequence[Finding]) -> str | None:
+    if not any(finding.code is Code.REJECTED_SILENTLY for finding in findings):
+        return None
+    if any(_delivered(fields, field) for field in fields if field != REASONING):
+        return "Your client got only a part of the response, and no error."
+    return None  # the verdict begins with what the client did not get
+
+
+def _differing(choice: ChoiceReading, fields: _Fields, findings: Sequence[Finding]) -> str | None:
+    """The first field that differs, the answer before calls and reasoning."""
+    rows = [row for row in fields.values() if row.state is FieldState.DIFFERENT]
+    rows.sort(key=lambda row: (row.field != CONTENT, row.field == REASONING))
+    for row in rows:
+        noun = _NOUNS.get(row.field)
+        if noun is None:
+            if not row.field.endswith(".arguments"):
+                continue
+            noun = f"arguments of {_call(choice, fields, row.field)}"
+        own = {finding.kind for finding in findings if finding.field == row.field}
+        if not row.delivered:
+            where = "it arrived in another field" if Kind.MISROUTED in own else "all of it was lost"
+            return f"Your client got no {noun}: {where}."
+        strays = {finding.field for finding in findings if finding.delivered_in == row.field}
+        if strays - {row.field, None}:
+            source = "reasoning" if REASONING in strays else "other text"
+            return f"Your client got {source} in the {noun}."
+        article = "an " if row.field == CONTENT else ""
+        if own & _ALTERED:
+            return f"Your client got {article}altered {noun}."
+        if row.generated is not None and len(row.generated) > len(row.delivered):
+            return f"Your client got {article}incomplete {noun}."
+    return None
+
+
+_HEADLINES: Final[Sequence[_Headline]] = (_broken_call, _lost_call, _error, _swallowed, _differing)
+"""Worst first."""
+
+
+def _delivered(fields: _Fields, field: str) -> bool:
+    return field in fields and bool(fields[field].delivered)
+
+
+def _call(choice: ChoiceReading, fields: _Fields, field: str | None) -> str:
+    """The name of the call that a field belongs to."""
+    number = None if field is None else tool_index(field)
+    calls = choice.expected.calls if choice.has_ids else ()
+    if number is None:
+        return "a tool"
+    if number < len(calls):
+        return clip(calls[number].name, _NAME_SHOWN)
+    row = fields.get(f"tool_calls[{number}].name")
+    return (
+        clip((row.generated or row.delivered or "") if row else "", _NAME_SHOWN) or f"tool call {number + 1}"
+    )
+
+
+def _fixes(examined: Examined) -> list[Fix]:
+    cause = examined.cause
+    if cause is None:
+        return []
+    if cause.alternatives:
+        return [Fix(text=cause.sentence)]
+    issue = issues()[cause.id]
+    fixes = [Fix(text=cause.first_step)]
+    if measured(issue.measured_as or issue.id, examined.situation) is not None:
+        fixes.append(Fix(text="all releases", url="matrix"))
+    for link in issue.links[:_LINKS_SHOWN]:
+        if thread := _GITHUB.fullmatch(link):
+            fixes.append(Fix(text=f"{thread[1]}#{thread[2]}", url=link))
+    return fixes
