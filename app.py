@@ -33,6 +33,7 @@ FIRST_PAGE: Final = (
         "pages.ui.downloads",
         "pages.ui.fields",
         "pages.ui.prompt",
+        "pages.ui.sections",
         "pages.ui.strip",
     ),
     *("pages.parts.replay.overview", "pages.parts.replay.events", "rapidfuzz.distance"),

@@ -109,7 +109,7 @@ from inspector.views.rows import event_rows, field_rows
 from inspector.views.strip import empty_strip, strip
 from inspector.views.strip.comparison import ComparedRow, comparison_strip
 from inspector.views.strip.growth import stream_position
-from inspector.views.summary import Fix, Summary, summary
+from inspector.views.summary import Fix, summary
 
 __all__ = [
     "FAULTS",
@@ -173,7 +173,6 @@ __all__ = [
     "Shutdown",
     "StripHead",
     "StripPayload",
-    "Summary",
     "Sweep",
     "Trial",
     "Upload",

@@ -21,15 +21,16 @@ sentence_banner(
 strips.prompts(left, right, comparison)
 strips.tokens(session, left, right, comparison)
 
-names = ["Delivered", "Generated", "Findings", "Timing", "Settings", "More captures", "Repeated runs"]
-delivered, generated, findings, timing, settings, several, repeated = st.tabs(
-    names, on_change="rerun", key="compare_tab"
+texts, findings, timing, more = st.tabs(
+    ["Texts", "Findings", "Timing and settings", "More captures and runs"],
+    on_change="rerun",
+    key="compare_tab",
 )
-if delivered.open:
-    with delivered:
+if texts.open:
+    with texts:
+        st.caption("Delivered")
         tables.texts(comparison, "delivered", key="compare_delivered")
-if generated.open:
-    with generated:
+        st.caption("Generated")
         tables.texts(comparison, "generated", key="compare_generated")
 if findings.open:
     with findings:
@@ -37,13 +38,9 @@ if findings.open:
 if timing.open:
     with timing:
         tables.timing(comparison, key="compare_timing")
-if settings.open:
-    with settings:
         tables.settings(comparison)
-if several.open:
-    with several:
+if more.open:
+    with more:
         tables.several(session, left)
-if repeated.open:
-    with repeated:
         repeats.repeats(session)
 tables.download(comparison)

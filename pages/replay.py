@@ -7,6 +7,7 @@ from pages.ui import captures, charts, downloads, pickers, state
 from pages.ui.banner import banner
 from pages.ui.fields import fields
 from pages.ui.prompt import prompt_block
+from pages.ui.sections import section
 from pages.ui.strip import raw_events, strip
 
 session = state.current()
@@ -47,21 +48,15 @@ payload = captures.payload(capture.digest, choice, inspection)
 strip(payload, session, key="replay_strip")
 number = events.opened_event(session, inspection, choice, payload)
 raw_events(payload, session.selection.token, [events.raw(inspection, number)], key="replay_raw")
+opened = section(session, ["Texts", "Timeline", "Events", "Request"], key="replay_section")
 session.show_address()
-
-names = ["Generated and delivered", "Timeline", "Events", "Prompt and request"]
-texts, timeline, raw, request = st.tabs(names, on_change="rerun", key="replay_tab")
-if texts.open:
-    with texts:
-        fields(parts, key="replay_fields")
-if timeline.open:
-    with timeline:
-        charts.draw_timeline(capture.digest, choice, inspection, key="replay_timeline")
-if raw.open:
-    with raw:
-        events.events(session, inspection, choice, payload)
-if request.open:
-    with request:
-        if prompt is not None:
-            prompt_block(prompt, key="replay_prompt")
-        events.request(inspection)
+if opened == "Texts":
+    fields(parts, key="replay_fields")
+elif opened == "Timeline":
+    charts.draw_timeline(capture.digest, choice, inspection, key="replay_timeline")
+elif opened == "Events":
+    events.events(session, inspection, choice, payload)
+elif opened == "Request":
+    if prompt is not None:
+        prompt_block(prompt, key="replay_prompt")
+    events.request(inspection)

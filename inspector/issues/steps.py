@@ -96,7 +96,7 @@ def situation_of(reading: Reading) -> Situation:
 def steps_for(issue: Issue, situation: Situation) -> tuple[str, ...]:
     """What to do, best first; at least one step."""
     release = situation.engine.labelled(situation.version)
-    return tuple(step.text for step in _steps(issue, situation)) or (
+    return tuple(step.text for step in steps_in(issue, situation)) or (
         f"{release} already has the known fix: report this stream to its developers.",
     )
 
@@ -108,11 +108,11 @@ def first_step(issue: Issue, situation: Situation) -> str:
 
 def beside(first: Issue, situation: Situation) -> Situation:
     """The situation for what is named beside `first`: the release that its first step asks for is needed."""
-    step = next(iter(_steps(first, situation)), None)
+    step = next(iter(steps_in(first, situation)), None)
     return situation if step is None or not step.upgrade else replace(situation, needed=step.upgrade)
 
 
-def _steps(issue: Issue, situation: Situation) -> list[Step]:
+def steps_in(issue: Issue, situation: Situation) -> list[Step]:
     """The steps that make sense, best first, with the measured upgrade in place of the catalogue's."""
     measurement = measured(issue.measured_as or issue.id, situation)
     sensible = [step for step in issue.steps if _fits(step, situation)]

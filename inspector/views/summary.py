@@ -18,10 +18,9 @@ from inspector.capture.deltas import CONTENT, REASONING, TEXT, tool_index
 from inspector.capture.formats import clip, count, listed
 from inspector.inspection.inspection import Examined
 from inspector.issues import issues
-from inspector.issues.steps import measured
+from inspector.issues.steps import measured, steps_in
 
 _NAME_SHOWN: Final = 60
-_LINKS_SHOWN: Final = 2
 _GITHUB: Final = re.compile(r"https://github\.com/[\w.-]+/([\w.-]+)/(?:issues|pull)/(\d+)")
 _NOUNS: Final = {REASONING: "reasoning", CONTENT: "answer", TEXT: "text"}
 _ERRORS: Final = frozenset({Code.SERVER_REJECTED_TOKEN, Code.SERVER_REJECTED_HEADER, Code.SERVER_ERROR})
@@ -144,7 +143,7 @@ def _swallowed(_: ChoiceReading, fields: _Fields, findings: Sequence[Finding]) -
         return None
     if any(_delivered(fields, field) for field in fields if field != REASONING):
         return "Your client got only a part of the response, and no error."
-    return None  # the verdict begins with what the client did not get
+    return "Your client got no answer, and no error."
 
 
 def _differing(choice: ChoiceReading, fields: _Fields, findings: Sequence[Finding]) -> str | None:
@@ -201,11 +200,16 @@ def _fixes(examined: Examined) -> list[Fix]:
         return []
     if cause.alternatives:
         return [Fix(text=cause.sentence)]
-    issue = issues()[cause.id]
-    fixes = [Fix(text=cause.first_step)]
-    if measured(issue.measured_as or issue.id, examined.situation) is not None:
-        fixes.append(Fix(text="all releases", url="matrix"))
-    for link in issue.links[:_LINKS_SHOWN]:
-        if thread := _GITHUB.fullmatch(link):
-            fixes.append(Fix(text=f"{thread[1]}#{thread[2]}", url=link))
+    issue, situation = issues()[cause.id], examined.situation
+    steps = steps_in(issue, situation)
+    matrix = None if measured(issue.measured_as or issue.id, situation) is None else "matrix"
+    if steps and steps[0].upgrade:
+        release = f"{situation.engine.labelled(steps[0].upgrade)} or newer"
+        fixes = [Fix(text="Upgrade to"), Fix(text=release, url=matrix)]
+        fixes += [Fix(text=f"· until then, {step.until}") for step in steps[1:2] if step.until]
+    else:
+        fixes = [Fix(text=cause.first_step)]
+    link = next(filter(None, map(_GITHUB.fullmatch, issue.links)), None)
+    if link is not None:
+        fixes.append(Fix(text=f"{link[1]}#{link[2]}", url=link[0]))
     return fixes

@@ -91,6 +91,8 @@ class Session(StripView):
     """What the user is looking at on every page, first the capture that the pages share."""
 
     page: str | None = None
+    section: str | None = None
+    """The section of the page that is open below its picture."""
     event: int | None = None
     """Event opened in the list of events."""
     run: str | None = None
@@ -131,6 +133,7 @@ class Session(StripView):
         """Note the page that is open; a newly opened one shows the current selection."""
         if page != self.page:
             self.page = page
+            self.section = None
             self.navigate(self.selection)
 
     def strip_of(self, page: str) -> StripView:
@@ -154,7 +157,7 @@ class Session(StripView):
 
     def show_address(self) -> None:
         """Name capture and token in the address bar, so that a link opens the same place."""
-        query = {"capture": self.capture, **asdict(self.selection)}
+        query = {"capture": self.capture, "section": self.section, **asdict(self.selection)}
         del query["finding"]
         self.address({name: str(value) for name, value in query.items() if value is not None})
 

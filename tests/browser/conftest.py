@@ -152,7 +152,7 @@ class Watched:
         dialog.dismiss()
 
     def _request(self, url: str) -> None:
-        if not url.startswith(("http://127.0.0.1:", "data:", "blob:", "about:")):
+        if not url.startswith(("http://127.0.0.1:", "file:", "data:", "blob:", "about:")):
             self.wrong.append(f"request to another machine: {url}")
 
     def check(self) -> None:

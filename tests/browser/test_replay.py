@@ -95,7 +95,7 @@ def test_a_link_opens_the_same_capture_and_token(app: str, open_page: Open) -> N
 
 def test_what_is_chosen_in_the_strip_is_open_among_the_events(app: str, open_page: Open) -> None:
     page = goto(open_page(), f"{app}?capture={LEAK}&token=21")
-    page.get_by_role("tab", name="Events").click()
+    page.locator(".st-key-replay_section").get_by_text("Events").click()
     expect(page.get_by_test_id("stCode")).to_contain_text("10848")
     page.locator(".findings button", has_text="misrouted").click()
     expect(page.get_by_test_id("stCode")).to_contain_text("11122")
@@ -116,7 +116,7 @@ def test_another_capture_is_chosen_from_the_list_and_drawn_from_its_start(app: s
 def test_back_goes_through_captures_and_pages_and_not_through_tokens(app: str, open_page: Open) -> None:
     page = goto(open_page(), app)
     heading = page.get_by_role("heading", level=1)
-    expect(heading).to_contain_text("leaked 2 reasoning tokens")
+    expect(heading).to_contain_text("a broken tool call")
     pick(page, page.get_by_role("combobox", name="Capture"), "Complete response, one token at a time")
     expect(page.get_by_role("img", name="clean")).to_be_visible()
     for key in ("Home", "ArrowRight", "ArrowRight"):
@@ -129,7 +129,7 @@ def test_back_goes_through_captures_and_pages_and_not_through_tokens(app: str, o
     expect(page.locator(".cell.selected")).to_have_attribute("data-i", "2")
     assert "one-token-per-step" in page.url
     page.go_back()
-    expect(heading).to_contain_text("leaked 2 reasoning tokens")
+    expect(heading).to_contain_text("a broken tool call")
     assert address(page) == {"capture": LEAK, "token": "4"}
     page.go_forward()
     expect(page.get_by_role("img", name="clean")).to_be_visible()
@@ -142,10 +142,12 @@ def test_hostile_text_in_a_capture_stays_text_on_every_tab(app: str, open_page: 
     steps = [("<|channel|>final<|message|>", {}), (text, {"content": text + "\u202e\0"}), ("<|return|>", {})]
     page = goto(open_page(), app)
     upload(page, "<img src=x onerror=alert(4)>.jsonl", as_file(chat(steps)))
+    sections = page.locator(".st-key-replay_section")
+    sections.get_by_text("Texts").click()
     expect(page.locator(".fields")).to_contain_text("<script>alert(1)</script><img src=x onerror=alert(2)>")
-    for tab in ("Timeline", "Events", "Request"):
-        page.get_by_role("tab", name=tab).click()
-        expect(page.get_by_role("tab", name=tab)).to_have_attribute("aria-selected", "true")
+    for name in ("Timeline", "Events", "Request"):
+        sections.get_by_text(name).click()
+        page.wait_for_url(f"**section={name}*")
     assert page.locator(MARKUP).count() == 0
 
 

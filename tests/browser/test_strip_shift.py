@@ -94,7 +94,7 @@ def test_a_short_strip_leaves_no_empty_room(app: str, open_page: Open) -> None:
     page.goto(f"{app}?capture={REJECTED}")
     settled(page)
     strip = page.locator(".hi").bounding_box()
-    tabs = page.get_by_role("tablist").bounding_box()
+    tabs = page.locator(".st-key-replay_section").bounding_box()
     assert strip is not None
     assert tabs is not None
     assert 0 <= tabs["y"] - strip["y"] - strip["height"] < 40
@@ -104,4 +104,4 @@ def test_the_page_is_seen_even_if_a_script_of_ours_does_not_load(app: str, open_
     page = open_page()
     page.route("**/ui/banner/banner.js", lambda route: route.abort())
     page.goto(app)
-    expect(page.get_by_role("tablist")).to_be_visible(timeout=15_000)
+    expect(page.locator(".st-key-replay_section")).to_be_visible(timeout=15_000)

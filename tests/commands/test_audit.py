@@ -70,8 +70,8 @@ def test_what_differs_in_the_prompt_is_said_and_changes_neither_verdict_nor_exit
     file = "fixtures/chat-raw-harmony-in-history-vllm-0.32.0.jsonl"
     done = inspector("audit", file, "--fail-on", "warning")
     assert done.returncode == 0
-    assert b"CLEAN: Everything" in done.stdout
-    assert b"each text in its field. The prompt has 1 warning, see below." in done.stdout
+    assert b"CLEAN: Your client got everything" in done.stdout
+    assert b"the answer. The prompt has 1 warning, see below." in done.stdout
     assert b"the client sent raw Harmony back" in done.stdout
     row = json.loads(inspector("audit", file, "--json").stdout)
     assert row["verdict"]["level"] == "clean"

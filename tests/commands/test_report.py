@@ -22,7 +22,7 @@ def test_the_command_writes_both_forms(leak: Path, tmp_path: Path) -> None:
     html, text = tmp_path / "r.html", tmp_path / "r.md"
     assert main(["report", str(leak), "--html", str(html), "--markdown", str(text)]) == 0
     assert html.read_text("utf-8") == html_report(inspect(chat(LEAK), name=str(leak)))
-    assert text.read_text("utf-8").startswith("**What happened:** The server leaked 2 reasoning tokens")
+    assert text.read_text("utf-8").startswith("**What happened:** Your client got reasoning in the answer.")
 
 
 def test_the_command_prints_to_standard_output(leak: Path, capsys: pytest.CaptureFixture[str]) -> None:

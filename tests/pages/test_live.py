@@ -326,7 +326,8 @@ def test_a_rejected_request_is_said_once() -> None:
         assert run.ended.wait(30)
         app.run()
     assert not app.exception
-    assert "max_tokens must be at least 1" in banner(app)["sentence"]
+    assert banner(app)["sentence"] == "Your client got an error and no answer."
+    assert "max_tokens must be at least 1" in banner(app)["why"]
     assert not app.error
 
 

@@ -23,7 +23,7 @@ from tests.support.strips import unpacked
 PAGE = str(Path(__file__).parents[2] / "pages" / "replay.py")
 NAMES = [row.name for row in dashboard.builtin()]
 LEAK = "chat-tool-call-leak-vllm-0.14.1"
-LOST = "The client received no answer and no tool call: the server lost 1 token of the answer (content)."
+LOST = "Your client got no answer: all of it was lost."
 
 
 def page(**query: str) -> AppTest:
@@ -74,7 +74,10 @@ def test_every_built_in_capture_is_drawn_with_the_verdict_that_the_command_print
     inspection = inspector.inspect(capture)
     assert (
         banner(app)["sentence"].removesuffix(" The prompt has 1 warning, see below.")
-        == inspection.verdict.sentence
+        == dashboard.summary(inspection).headline
+    )
+    assert inspection.verdict.sentence in banner(app)["sentence"] + banner(app)["why"] or (
+        inspection.verdict.level == "clean"
     )
     assert banner(app)["level"] == inspection.verdict.level
     head, payload = strip(app)
@@ -166,15 +169,15 @@ def test_the_name_of_a_bad_file_cannot_become_markup(name: str) -> None:
         assert sign not in sentence.replace("\\" + sign, "")
 
 
-@pytest.mark.parametrize("tab", ["Generated and delivered", "Timeline", "Events", "Request"])
+@pytest.mark.parametrize("tab", ["Texts", "Timeline", "Events", "Request"])
 @pytest.mark.parametrize("name", [LEAK, "responses-dropped-tokens-long-vllm-0.13.0"])
 def test_every_tab_opens(tab: str, name: str) -> None:
     app = AppTest.from_file(PAGE, default_timeout=120)
     app.query_params["capture"] = name
-    app.session_state["replay_tab"] = tab
+    app.session_state["replay_section"] = tab
     app.run()
     assert not app.exception
-    if tab == "Generated and delivered":
+    if tab == "Texts":
         assert json.loads(drawn(app, "fields").json)[0]["rows"]
     else:
         assert app.get({"Timeline": "plotly_chart", "Events": "dataframe", "Request": "code"}[tab])
@@ -184,7 +187,7 @@ def test_the_events_begin_at_the_page_of_the_chosen_token_and_open_its_event() -
     app = AppTest.from_file(PAGE, default_timeout=120)
     app.query_params["capture"] = LEAK
     app.query_params["token"] = "21"
-    app.session_state["replay_tab"] = "Events"
+    app.session_state["replay_section"] = "Events"
     app.run()
     assert not app.exception
     row = app.dataframe[0].value.set_index("event").loc[8]
@@ -194,7 +197,7 @@ def test_the_events_begin_at_the_page_of_the_chosen_token_and_open_its_event() -
 
 def test_a_capture_without_times_says_so_instead_of_a_plot() -> None:
     app = AppTest.from_file(PAGE, default_timeout=120)
-    app.session_state["replay_tab"] = "Timeline"
+    app.session_state["replay_section"] = "Timeline"
     app.run()
     upload(app, ("ids.json", b"[200005, 17196, 200008, 12194, 200002]"))
     assert "time" in app.info[0].value
@@ -215,7 +218,7 @@ def test_choices_are_picked_one_at_a_time() -> None:
     app = upload(page(), ("two.txt", dump.encode()))
     assert [fact for fact in banner(app)["facts"] if fact[0] == "choice"] == [["choice", "0", "of 2"]]
     assert strip(app)[1]["findings"] == []
-    (picker,) = app.button_group
+    picker = app.button_group[0]
     picker.set_value(1).run()
     assert not app.exception
     _, payload = strip(app)
@@ -231,8 +234,14 @@ def test_the_request_is_a_command_that_a_shell_reads() -> None:
 
 def test_the_prompt_is_a_collapsed_line_and_opens_on_demand() -> None:
     app = page(capture="chat-raw-harmony-in-history-vllm-0.32.0")
+    assert not app.expander
+    assert banner(app)["sentence"].endswith("The prompt has 1 warning, see below.")
+    assert "special tokens as text" in banner(app)["notes"][0]
+    app = AppTest.from_file(PAGE, default_timeout=120)
+    app.query_params["capture"] = "chat-raw-harmony-in-history-vllm-0.32.0"
+    app.query_params["section"] = "Request"
+    app.run()
     assert app.expander[0].label == "Prompt: 209 tokens, 6 messages, 1 difference from the request"
-    assert banner(app)["sentence"].endswith("each text in its field. The prompt has 1 warning, see below.")
     assert not [
         component
         for component in app.get("bidi_component")
@@ -240,6 +249,7 @@ def test_the_prompt_is_a_collapsed_line_and_opens_on_demand() -> None:
     ]
     app = AppTest.from_file(PAGE, default_timeout=120)
     app.query_params["capture"] = "chat-raw-harmony-in-history-vllm-0.32.0"
+    app.session_state["replay_section"] = "Request"
     app.session_state["replay_prompt"] = True
     app.run()
     assert not app.exception

@@ -157,7 +157,7 @@ def test_runs_that_were_stopped_by_hand_count_in_no_rate(registry: dashboard.Reg
         "Left: 0 of 0 runs with errors, right: 2 of 2 runs (100%). No test is possible, because one "
         "side has no runs with evidence."
     )
-    assert banners[1].startswith("The server lost 2 tokens of the reasoning")
+    assert banners[1].startswith("Your client got a broken tool call")
     assert list(app.dataframe[0].value["side"]) == ["right", "right"]
 
 
@@ -170,7 +170,7 @@ def test_the_side_that_answered_is_shown_when_the_other_did_not(
     [sentence] = [unescaped(error.value) for error in app.error]
     assert sentence.startswith("Right: http://127.0.0.1:")
     assert "500" in sentence
-    assert banner(app)["sentence"].startswith("The server lost 2 tokens of the reasoning")
+    assert banner(app)["sentence"].startswith("Your client got a broken tool call")
 
 
 def test_a_server_that_is_not_there_is_told_before_anybody_asks(
@@ -189,9 +189,9 @@ def test_a_server_that_is_not_there_is_told_before_anybody_asks(
 
 def test_chosen_captures_are_two_groups_of_runs() -> None:
     app = AppTest.from_file(PAGE, default_timeout=120)
-    app.session_state["compare_tab"] = "Repeated runs"
+    app.session_state["compare_tab"] = "More captures and runs"
     app.run()
-    assert "Select the runs of each side" in app.info[0].value
+    assert "Select the runs of each side" in app.info[1].value
     app.multiselect(key="compare_repeats_left").set_value([LEFT, RIGHT])
     app.multiselect(key="compare_repeats_right").set_value([WHOLE])
     app.run()

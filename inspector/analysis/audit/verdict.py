@@ -382,14 +382,12 @@ def _why(reading: Reading, findings: Sequence[Finding], transmission: Transmissi
             breaks = "prompt breaks" if rejected.code is Code.PROMPT_REJECTED else "model's tokens break"
             return f"The {breaks} the format: {rejected.delivered}. {checked}"
         if lost:
-            broken = any(finding.code is Code.ARGUMENTS_BROKEN for finding in findings)
-            json = " The arguments are no longer valid JSON." if broken else ""
             what = "loss" if kinds & {Kind.DROPPED, Kind.GARBLED} else "fault"
             if Kind.MISROUTED in kinds and any(
                 isinstance(finding.facts, OpenMessage) and finding.facts.in_header for finding in findings
             ):
                 return f"The model's stream ends inside a header, whose text is not for the client. {checked}"
-            return f"The model's stream is well formed, so the {what} is the server's.{json} {checked}"
+            return f"The model's stream is well formed, so the {what} is the server's. {checked}"
     if any(
         finding.kind is Kind.MISROUTED and finding.event_start == reading.stream.final_event
         for finding in findings

@@ -172,15 +172,10 @@ def facts(inspection: Inspection, choice: int = 0) -> Sequence[tuple[str, str, s
     elif choice_reading.rebuilt is not None:
         amount = len(choice_reading.rebuilt.tokens)
         chips.append(("", number(amount), f"{plural(amount, 'token')}, reconstructed"))
-    if counted.tokens_per_event_max > 1:
-        chips.append(("up to", number(counted.tokens_per_event_max), "tokens per event"))
-    elif counted.tokens_per_event_max == 1:
-        chips.append(("", "1", "token per event"))
     if counted.first_token_s is not None:
         chips.append(("first token", duration(counted.first_token_s), ""))
     if counted.tokens_per_s is not None:
         chips.append(("", number(counted.tokens_per_s), "tokens/s"))
-    chips.append(("evidence", choice_reading.evidence.words, ""))
     if choice_reading.finish_reason is not None:
         chips.append(("finish_reason", choice_reading.finish_reason, ""))
     return chips

@@ -71,7 +71,7 @@ function facts(all) {
 function table({ rows, more }) {
   const element = make("table", "differences");
   const head = make("tr");
-  for (const words of ["field", "the model wrote", "your client got"]) {
+  for (const words of ["", "the model wrote", "your client got"]) {
     const cell = make("th", "", words);
     cell.scope = "col";
     head.append(cell);
@@ -116,7 +116,7 @@ function fix({ fixes, decided }, want) {
   const line = make("p", "fix");
   if (decided) line.append(make("b", "", "Fix: "));
   for (const [k, [words, url]] of fixes.entries()) {
-    if (k) line.append(" · ");
+    if (k) line.append(url?.startsWith("https://") ? " · " : " ");
     if (url === null) line.append(...paragraph("", words, 900).childNodes);
     else if (url.startsWith("https://")) {
       const link = make("a", "", words);

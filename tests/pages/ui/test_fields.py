@@ -67,10 +67,12 @@ def test_field_words() -> None:
 
 
 def test_rows_keep_field_and_verdict() -> None:
-    row = {"field": "content", "generated": "Hi", "delivered": "Hi", "equal": True, "note": ""}
+    texts = {"generated": "Hi", "delivered": "Hi"}
+    row = {"field": "content", "label": "answer", **texts, "equal": True, "note": ""}
     (drawn,) = parts([row])
     assert drawn == {
         "field": ["content"],
+        "label": "answer",
         "left": [("same", "Hi")],
         "right": [("same", "Hi")],
         "equal": True,
@@ -79,7 +81,8 @@ def test_rows_keep_field_and_verdict() -> None:
 
 
 def test_every_reason_for_a_right_difference_has_words() -> None:
-    row = {"field": "text", "generated": "Hi<|return|>", "delivered": "Hi", "equal": True}
+    texts = {"generated": "Hi<|return|>", "delivered": "Hi"}
+    row = {"field": "text", "label": "text", **texts, "equal": True}
     right = [state for state in FieldState if state.equal and state is not FieldState.EQUAL]
     notes = {parts([{**row, "note": state.note}])[0]["note"] for state in right}
     assert "" not in notes

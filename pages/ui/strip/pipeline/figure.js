@@ -1,6 +1,5 @@
 // The pipeline on the page: a canvas with a view that zooms and follows, and what a pointer does in it.
 
-import { NUMBER } from "../../numbers.js";
 import { LEGIBLE, paintPipeline } from "./paint.js";
 import { HEIGHT, rowsOf } from "./rows.js";
 import { Slots } from "./slots.js";
@@ -73,6 +72,10 @@ export class Figure {
 
   get gutter() {
     return this.width >= NARROW ? GUTTER : 0;
+  }
+
+  get rows() {
+    return rowsOf(this.model?.pictures ?? [], this.gutter === 0);
   }
 
   /** Pixels of the slots that the view would show at full size. */
@@ -172,7 +175,7 @@ export class Figure {
     const now = performance.now();
     this.falling = this.falling.filter(({ at }) => now - at < FALLS);
     const { falling } = this;
-    const rows = rowsOf(model.pictures, this.gutter === 0);
+    const { rows } = this;
     const height = `${rows.height}px`;
     if (this.canvas.style.height !== height) this.canvas.style.height = height;
     paintPipeline(this.canvas, {
@@ -196,9 +199,7 @@ export class Figure {
     });
     const hidden = model.unit === "token" && slots.list.some(({ kind }) => kind === "pill");
     elements["pipeline-framing"].hidden = !hidden && !this.framing;
-    elements["pipeline-framing"].textContent = this.framing
-      ? "hide headers"
-      : `show all ${NUMBER.format(model.count)} tokens`;
+    elements["pipeline-framing"].textContent = this.framing ? "hide headers" : "show headers";
     elements["pipeline-fit"].hidden = this.fitted || this.least >= LEGIBLE;
     if (falling.length) this.schedule();
   }

@@ -8,9 +8,9 @@
 
 export const HEIGHT = { box: 24, bar: 26, time: 20, map: 12 };
 export const LANES_SHOWN = 12; // lanes with a row of their own; more share the last one
-const FALL = 40; // pixels between the tokens and a bar
+const FALL = 46; // pixels between the tokens and a bar
 const BELOW = 16; // between a bar and its first lane
-const STEP = 34; // from lane to lane
+const STEP = 36; // from lane to lane
 const LABEL = 16; // room for a lane's name above it, where there is none beside it
 
 /**

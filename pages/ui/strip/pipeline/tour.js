@@ -11,6 +11,12 @@ export class Tour {
   constructor(strip) {
     this.strip = strip;
     this.plays = false;
+    this.touched = false; // nobody chose a token in the picture yet: what it says of one waits for that
+    for (const event of /** @type {const} */ (["keydown", "pointerdown"])) {
+      strip.root.addEventListener(event, () => {
+        this.touched = true;
+      });
+    }
     strip.elements.watch.onclick = () => this.toggle();
   }
 
@@ -47,7 +53,7 @@ export class Tour {
     const { elements, selection, model, time } = strip;
     elements["watch-word"].textContent = time.playing ? "Skip" : "Watch it happen";
     elements.watch.disabled = model.count === 0;
-    const token = selection.hover ?? selection.token;
+    const token = selection.hover ?? (this.touched ? selection.token : null);
     const words = token === null || time.playing ? "" : describeCell(model, token);
     if (elements["pipeline-words"].textContent !== words) elements["pipeline-words"].textContent = words;
     if (!this.plays || time.playing) return;
