@@ -89,7 +89,8 @@ def main() -> None:
                 browser = driver.chromium.launch(
                     executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
                 )
-                page = browser.new_page(viewport={"width": 1400, "height": 900})
+                page = browser.new_page(viewport={"width": 1400, "height": 900}, reduced_motion="reduce")
+                page.add_init_script("localStorage.setItem('harmony-inspector-tokens', 'yes')")  # as read
                 page.set_default_timeout(WAIT_MS)
                 _open(page, f"http://127.0.0.1:{port}/")
                 rounds = [
