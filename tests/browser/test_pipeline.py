@@ -62,7 +62,7 @@ def place(page: Page, cell: int, lane: int) -> tuple[float, float]:
     x, y = page.locator(".hi").evaluate(
         """({ strip: { figure } }, [cell, lane]) => {
           const { left, top } = figure.canvas.getBoundingClientRect();
-          const slot = figure.slots.list[figure.slots.slotOf[cell]];
+          const slot = figure.slots.slot(figure.slots.slotOf[cell]);
           const x = left + figure.gutter + (slot.x + slot.width / 2 - figure.left) * figure.scale;
           return [x, top + figure.rows.servers[0].lanes[lane] + 12];
         }""",

@@ -42,6 +42,13 @@ export class Picture {
     return FATES[this.fates.values[i]];
   }
 
+  /** Whether a cell is framing, for loops over all cells. */
+  framing() {
+    const { values } = this.fates;
+    const framing = FATES.indexOf("framing");
+    return (/** @type {number} */ i) => values[i] === framing;
+  }
+
   /** @param {number} i */
   signOf(i) {
     return SIGNS[this.signs.values[i]];

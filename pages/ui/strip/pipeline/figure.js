@@ -107,8 +107,8 @@ export class Figure {
    * @param {{ legibly: boolean }} how
    */
   reveal(i, { legibly }) {
-    const slot = this.slots?.list[this.slots.slotOf[i]];
-    if (!slot) return;
+    if (!this.slots || i >= this.slots.cells) return;
+    const slot = this.slots.slot(this.slots.slotOf[i]);
     if (legibly && this.scale < LEGIBLE) {
       this.fitted = false;
       this.scale = 1;
@@ -197,7 +197,7 @@ export class Figure {
         return 1;
       },
     });
-    const hidden = model.unit === "token" && slots.list.some(({ kind }) => kind === "pill");
+    const hidden = model.unit === "token" && slots.hasPills;
     elements["pipeline-framing"].hidden = !hidden && !this.framing;
     elements["pipeline-framing"].textContent = this.framing ? "hide headers" : "show headers";
     elements["pipeline-fit"].hidden = this.fitted || this.least >= LEGIBLE;
@@ -211,7 +211,8 @@ export class Figure {
   #cellAt(clientX) {
     const { slots } = this;
     const x = this.#slotsX(clientX);
-    const slot = slots?.list[slots.at(x)];
+    const k = slots?.at(x) ?? -1;
+    const slot = slots && k >= 0 ? slots.slot(k) : null;
     if (!slot || slot.kind === "insert" || x > slot.x + slot.width + 4 || slot.rank >= this.moment.shown)
       return null;
     return slot.kind === "pill" ? slot.end - 1 : slot.start;

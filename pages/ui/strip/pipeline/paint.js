@@ -4,8 +4,9 @@ import { duration } from "../../numbers.js";
 import { plainText } from "../../text.js";
 import { inkOf, penOf } from "../draw/canvas.js";
 import { blockHue } from "../model/blocks.js";
+import { ARRIVED, HOLE, PixelColumn, STRAY } from "./pixel-column.js";
 import { HEIGHT, LANES_SHOWN, laneTop } from "./rows.js";
-import { FONT, PILL_FONT } from "./slots.js";
+import { CELL, FONT, INSERT, PILL, PILL_FONT } from "./slots.js";
 
 /** @import { Model } from "../model/model.js" */
 /** @import { Picture, Span } from "../model/picture.js" */
@@ -116,10 +117,10 @@ class Painter {
     pen.fillStyle = this.ink("bar-text");
     pen.globalAlpha = 0.45;
     for (let k = Math.max(this.first, 1); k <= this.last; k++) {
-      const slot = scene.slots.list[k];
-      if (!this.#isIn(slot)) break;
-      if (slot.kind !== "insert" && scene.model.events.startsAt(slot.start)) {
-        pen.fillRect(Math.round(this.#x(slot.x) - 3), bar + HEIGHT.bar - 7, 1, 7);
+      const { slots } = scene;
+      if (slots.ranks[k] >= scene.shown) break;
+      if (slots.kinds[k] !== INSERT && scene.model.events.startsAt(slots.starts[k])) {
+        pen.fillRect(Math.round(this.#x(slots.xs[k]) - 3), bar + HEIGHT.bar - 7, 1, 7);
       }
     }
     pen.globalAlpha = 1;
@@ -128,7 +129,7 @@ class Painter {
   #boxes() {
     const { scene } = this;
     for (let k = this.first; k <= this.last; k++) {
-      const slot = scene.slots.list[k];
+      const slot = scene.slots.slot(k);
       if (!this.#isIn(slot)) break;
       if (slot.kind === "pill") this.#pill(slot);
       else if (slot.kind === "insert") this.#insert(slot);
@@ -243,12 +244,8 @@ class Painter {
     const i = slot.start;
     const [fate, sign] = [picture.fateOf(i), picture.signOf(i)];
     const other = (/** @type {number} */ n) => {
-      const beside = slots.list[n];
-      return (
-        beside?.kind !== "cell" ||
-        picture.fateOf(beside.start) !== fate ||
-        picture.signOf(beside.start) !== sign
-      );
+      if (n < 0 || n >= slots.length || slots.kinds[n] !== CELL) return true;
+      return picture.fateOf(slots.starts[n]) !== fate || picture.signOf(slots.starts[n]) !== sign;
     };
     if (fate === "misrouted" && other(k + 1)) {
       const lane = picture.laneOf(i) ?? 0;
@@ -264,7 +261,7 @@ class Painter {
       this.#word(slot, sign === "unserved" ? "no field for it" : "lost", y, ink);
     }
     const { reason, start } = model.blockAt(i);
-    if (fate === "rejected" && (i === start || model.unsent.has(i) || slots.list[k - 1]?.kind === "pill")) {
+    if (fate === "rejected" && (i === start || model.unsent.has(i) || slots.kinds[k - 1] === PILL)) {
       const y = server.down > 0 ? server.bar - 9 : server.bar + HEIGHT.bar + 9;
       const words = plainText(reason || "rejected", 80);
       const { pen } = this;
@@ -293,11 +290,10 @@ class Painter {
    */
   #span({ start, end, lane, text, sign }, server) {
     const { slots, model, shown } = this.scene;
-    const [first, last] = [
-      slots.list[slots.slotOf[start]],
-      slots.list[slots.slotOf[Math.min(end, model.count) - 1]],
-    ];
-    if (!first || !last || last.rank >= shown || last.x < first.x) return;
+    if (start >= slots.cells) return;
+    const first = slots.slot(slots.slotOf[start]);
+    const last = slots.slot(slots.slotOf[Math.min(end, model.count) - 1]);
+    if (last.rank >= shown || last.x < first.x) return;
     const label = text ?? model.textOf(start) ?? "";
     const box = {
       ...first,
@@ -481,59 +477,61 @@ class Painter {
     pen.globalAlpha = 1;
   }
 
-  /** Bands of cells that are too small for a box: what is wrong is at least two pixels wide. */
+  /** Columns of pixels where cells are too small for a box: what is wrong in one is seen before what is right. */
   #bands() {
+    const { scene } = this;
+    const { slots } = scene;
+    const column = new PixelColumn(scene.model.pictures);
+    let pixel = -1;
+    for (let k = this.first; k <= this.last; k++) {
+      if (slots.ranks[k] >= scene.shown) break;
+      const x = Math.floor(this.#x(slots.xs[k]));
+      if (x !== pixel) {
+        if (pixel >= 0) this.#column(column, pixel, Math.max(1, x - pixel));
+        column.begin(slots.starts[k], slots.kinds[k] === PILL);
+        pixel = x;
+      }
+      const inserted = slots.inserted.get(k);
+      if (inserted) column.insert(inserted);
+      else if (slots.kinds[k] === CELL) column.add(slots.starts[k]);
+    }
+    const end = Math.ceil(this.#x(slots.edge(scene.shown)));
+    if (pixel >= 0) this.#column(column, pixel, Math.max(1, end - pixel));
+    this.pen.globalAlpha = 1;
+  }
+
+  /**
+   * @param {PixelColumn} column
+   * @param {number} x
+   * @param {number} width
+   */
+  #column(column, x, width) {
     const { pen, scene } = this;
-    const { model, rows, slots } = scene;
-    /** @type {Map<string, number>} row and ink to the pixel that it is painted up to */
-    const reached = new Map();
+    const { model, rows } = scene;
     const fill = (
-      /** @type {number} */ x,
-      /** @type {number} */ right,
-      /** @type {number} */ y,
       /** @type {string} */ ink,
-      height = HEIGHT.box,
-      alpha = 1,
+      /** @type {number} */ y,
+      /** @type {number} */ height,
+      /** @type {number} */ alpha,
     ) => {
-      const key = `${y} ${ink}`;
-      const from = Math.max(Math.floor(x), reached.get(key) ?? 0);
-      const to = Math.max(Math.ceil(right), Math.floor(x) + (ink === "loss" ? 2 : 1));
-      if (to <= from) return;
-      reached.set(key, to);
       pen.globalAlpha = alpha;
       pen.fillStyle = this.ink(ink);
-      pen.fillRect(from, y, to - from, height);
+      pen.fillRect(x, y, ink === "loss" ? Math.max(2, width) : width, height);
     };
-    for (let k = this.first; k <= this.last; k++) {
-      const slot = slots.list[k];
-      if (!this.#isIn(slot)) break;
-      const [x, right] = [this.#x(slot.x), this.#x(slot.x + slot.width)];
-      if (slot.kind === "insert") {
-        const { picture, lane, sign } = /** @type {NonNullable<Slot["inserted"]>} */ (slot.inserted);
-        fill(x, right, laneTop(rows.servers[picture], lane), sign === "separator" ? "line-strong" : "loss");
-        continue;
+    fill(column.framing ? "line-strong" : blockHue(model.blockAt(column.cell)), rows.model, HEIGHT.box, 0.45);
+    for (const [number, { lanes }] of model.pictures.entries()) {
+      const server = rows.servers[number];
+      const marks = column.marks[number];
+      for (let lane = 0; lane < marks.length; lane++) {
+        if (!marks[lane]) continue;
+        const top = laneTop(server, lane);
+        if (marks[lane] & ARRIVED) fill(lanes[lane]?.hue ?? "other", top, HEIGHT.box, 1);
+        if (marks[lane] & STRAY) fill("loss", top, HEIGHT.box, 1);
+        if (marks[lane] & HOLE) fill("loss", top + HEIGHT.box - 3, 3, 1);
       }
-      const i = slot.start;
-      const framing = slot.kind === "pill";
-      fill(x, right, rows.model, framing ? "line-strong" : blockHue(model.blockAt(i)), HEIGHT.box, 0.45);
-      if (framing) continue;
-      for (const [number, picture] of model.pictures.entries()) {
-        const server = rows.servers[number];
-        const [fate, own, lane] = [picture.fateOf(i), picture.ownLane(i), picture.laneOf(i)];
-        const wrong = fate === "misrouted" || fate === "rejected" || picture.signOf(i) !== "";
-        if (lane !== null) {
-          const ink = wrong ? "loss" : (picture.lanes[lane]?.hue ?? "other");
-          fill(x, right, laneTop(server, lane), ink, HEIGHT.box, fate === "unknown" ? 0.5 : 1);
-        }
-        const bad =
-          fate === "lost" ? picture.signOf(i) !== "unserved" : fate === "rejected" || fate === "misrouted";
-        if (!bad) continue;
-        const edge = server.down > 0 ? server.bar - 10 : server.bar + HEIGHT.bar;
-        fill(x, right, edge, "loss", 10);
-        if (own !== null && own !== lane) fill(x, right, laneTop(server, own) + HEIGHT.box - 3, "loss", 3);
-      }
+      if (column.stopped[number])
+        fill("loss", server.down > 0 ? server.bar - 10 : server.bar + HEIGHT.bar, 10, 1);
     }
-    pen.globalAlpha = 1;
   }
 
   #times() {
@@ -546,11 +544,11 @@ class Painter {
       k <= this.last;
       k += this.legible ? 1 : Math.max(1, (this.last - this.first) >> 8)
     ) {
-      const slot = slots.list[k];
-      if (!this.#isIn(slot)) break;
-      if (slot.kind === "insert" || (this.legible && !model.events.startsAt(slot.start))) continue;
-      const x = this.#x(slot.x);
-      const label = duration(model.events.time(slot.start));
+      if (slots.ranks[k] >= scene.shown) break;
+      const start = slots.starts[k];
+      if (slots.kinds[k] === INSERT || (this.legible && !model.events.startsAt(start))) continue;
+      const x = this.#x(slots.xs[k]);
+      const label = duration(model.events.time(start));
       if (!label || x < free) continue;
       this.#text(label, x, y, "faint", "left", PILL_FONT);
       free = x + 84;
@@ -616,20 +614,21 @@ class Painter {
     const { model, slots, gutter } = scene;
     const wide = scene.width - gutter;
     const share = wide / scene.scale / (slots.width || 1);
-    if (share >= 0.999 || !slots.list.length) return;
+    if (share >= 0.999 || !slots.length) return;
     const x = (/** @type {number} */ at) => gutter + (at / slots.width) * wide;
     for (const block of model.blocks) {
-      const [a, b] = [slots.list[slots.slotOf[block.start]], slots.list[slots.slotOf[block.end - 1]]];
-      if (!a || !b) continue;
+      if (block.end > slots.cells || block.end <= block.start) continue;
+      const [a, b] = [slots.slotOf[block.start], slots.slotOf[block.end - 1]];
       pen.fillStyle = this.ink(blockHue(block));
       pen.globalAlpha = 0.55;
-      pen.fillRect(x(a.x), 3, Math.max(1, x(b.x + b.width) - x(a.x)), 5);
+      const right = x(slots.xs[b] + slots.widths[b]);
+      pen.fillRect(x(slots.xs[a]), 3, Math.max(1, right - x(slots.xs[a])), 5);
     }
     pen.globalAlpha = 1;
     pen.fillStyle = this.ink("loss");
     for (const { start, marks } of model.findings) {
-      const slot = start === null || !marks ? undefined : slots.list[slots.slotOf[start]];
-      if (slot) pen.fillRect(x(slot.x) - 1, 0, 3, HEIGHT.map);
+      if (start === null || !marks || start >= slots.cells) continue;
+      pen.fillRect(x(slots.xs[slots.slotOf[start]]) - 1, 0, 3, HEIGHT.map);
     }
     pen.strokeStyle = this.ink("accent");
     pen.lineWidth = 1.5;

@@ -12,13 +12,18 @@ import { lastAtMost } from "../model/number-columns.js";
 /**
  * `start` to `end` are cells; of an insert there is none, and it stands before cell `start`.
  * @typedef {{ kind: "cell" | "pill" | "insert", start: number, end: number, rank: number, x: number, width: number,
- *   label: string, inserted?: Insert & { picture: number } }} Slot
+ *   label: string, inserted: Inserted | null }} Slot
  */
+/** @typedef {Insert & { picture: number }} Inserted */
 
 export const FONT =
   '12px ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace';
 export const PILL_FONT =
   '12px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif';
+export const CELL = 0;
+export const PILL = 1;
+export const INSERT = 2;
+const KINDS = /** @type {const} */ (["cell", "pill", "insert"]);
 const GAP = 4; // pixels between two slots
 const PAD = 12;
 const LEAST = 16;
@@ -35,9 +40,16 @@ export class Slots {
     this.model = model;
     this.textWidth = textWidth;
     this.framing = framing;
-    /** @type {Slot[]} */
-    this.list = [];
-    this.slotOf = new Int32Array(0);
+    this.length = 0;
+    this.kinds = new Uint8Array(64);
+    this.starts = new Int32Array(64);
+    this.ends = new Int32Array(64);
+    this.ranks = new Int32Array(64);
+    this.widths = new Uint16Array(64);
+    this.xs = new Float64Array(64);
+    /** @type {Map<number, Inserted>} by slot */
+    this.inserted = new Map();
+    this.slotOf = new Int32Array(64);
     this.cells = 0; // of the model, that have slots
     this.version = -1; // of the pictures
     /** @type {Map<number, { label: string, width: number }>} by token ID */
@@ -47,8 +59,24 @@ export class Slots {
 
   /** The width of all slots, in pixels. */
   get width() {
-    const last = this.list.at(-1);
-    return last ? last.x + last.width : 0;
+    const last = this.length - 1;
+    return last < 0 ? 0 : this.xs[last] + this.widths[last];
+  }
+
+  get hasPills() {
+    return this.kinds.subarray(0, this.length).includes(PILL);
+  }
+
+  /**
+   * @param {number} k
+   * @returns {Slot}
+   */
+  slot(k) {
+    const [start, end, kind] = [this.starts[k], this.ends[k], this.kinds[k]];
+    const inserted = this.inserted.get(k) ?? null;
+    const label = inserted ? shown(inserted.text) : this.#label(kind, start, end);
+    const place = { rank: this.ranks[k], x: this.xs[k], width: this.widths[k] };
+    return { kind: KINDS[kind], start, end, ...place, label, inserted };
   }
 
   /**
@@ -61,88 +89,93 @@ export class Slots {
     this.version = model.pictured;
     let rank = moved || model.events.inOrder ? 0 : Math.min(from, this.cells);
     if (this.slotOf.length < model.count) {
-      const wider = new Int32Array(Math.max(model.count, this.slotOf.length * 2));
-      wider.set(this.slotOf);
-      this.slotOf = wider;
+      this.slotOf = widened(this.slotOf, Math.max(model.count, this.slotOf.length * 2));
     }
     // The slot of the cell before may be a pill that grows.
     const kept = rank > 0 ? Math.max(0, this.slotOf[rank - 1]) : 0;
-    if (kept < this.list.length) rank = Math.min(rank, this.list[kept].rank);
-    this.list.length = Math.min(kept, this.list.length);
+    if (kept < this.length) rank = Math.min(rank, this.ranks[kept]);
+    this.length = Math.min(kept, this.length);
+    for (const k of this.inserted.keys()) if (k >= this.length) this.inserted.delete(k);
     const inserts = this.#inserts();
+    const fates = model.pictures.map((picture) => picture.framing());
+    const isFraming = (/** @type {number} */ i) => {
+      for (const framing of fates) if (framing(i)) return true;
+      return false;
+    };
     while (rank < model.count) {
       const i = model.arrived(rank);
-      for (const inserted of inserts.get(i) ?? []) this.#insert(inserted, rank);
-      rank += this.#place(rank, i);
+      if (inserts.size) for (const inserted of inserts.get(i) ?? []) this.#insert(inserted, rank);
+      let end = i + 1;
+      if (!this.framing && isFraming(i)) {
+        while (end < model.count && model.arrived(rank + end - i) === end && isFraming(end)) end++;
+        const wide = this.textWidth(this.#label(PILL, i, end), PILL_FONT) + 2 * PAD;
+        this.#push(PILL, i, end, rank, wide);
+      } else this.#push(CELL, i, end, rank, this.#shape(i).width);
+      for (let cell = i; cell < end; cell++) this.slotOf[cell] = this.length - 1;
+      rank += end - i;
     }
     for (const inserted of inserts.get(model.count) ?? []) this.#insert(inserted, model.count);
     this.cells = model.count;
   }
 
   #inserts() {
-    /** @type {Map<number, (Insert & { picture: number })[]>} */
+    /** @type {Map<number, Inserted[]>} */
     const by = new Map();
     for (const [picture, { inserts }] of this.model.pictures.entries()) {
       for (const insert of inserts) {
         const at = Math.min(insert.at, this.model.count);
-        by.set(at, [...(by.get(at) ?? []), { ...insert, picture }]);
+        const there = by.get(at);
+        if (there) there.push({ ...insert, picture });
+        else by.set(at, [{ ...insert, picture }]);
       }
     }
     return by;
   }
 
   /**
-   * A slot for the cell that arrived `rank`-th, or for the framing that begins with it; returns its cells.
-   * @param {number} rank
-   * @param {number} i
-   */
-  #place(rank, i) {
-    const { model } = this;
-    let end = i + 1;
-    if (!this.framing && this.#isFraming(i)) {
-      while (end < model.count && model.arrived(rank + end - i) === end && this.#isFraming(end)) end++;
-      const label = this.#pillLabel(i, end);
-      this.#push({ kind: "pill", start: i, end, rank, label }, this.textWidth(label, PILL_FONT) + 2 * PAD);
-    } else {
-      const { label, width } = this.#shape(i);
-      this.#push({ kind: "cell", start: i, end, rank, label }, width);
-    }
-    this.slotOf.fill(this.list.length - 1, i, end);
-    return end - i;
-  }
-
-  /**
-   * @param {Insert & { picture: number }} inserted
+   * @param {Inserted} inserted
    * @param {number} rank
    */
   #insert(inserted, rank) {
-    const label = shown(inserted.text);
-    const { at: start } = inserted;
-    const width = this.textWidth(label, FONT) + PAD;
-    this.#push({ kind: "insert", start, end: start, rank, label, inserted }, width);
+    this.#push(INSERT, inserted.at, inserted.at, rank, this.textWidth(shown(inserted.text), FONT) + PAD);
+    this.inserted.set(this.length - 1, inserted);
   }
 
   /**
-   * @param {Omit<Slot, "x" | "width">} slot
+   * @param {number} kind
+   * @param {number} start
+   * @param {number} end
+   * @param {number} rank
    * @param {number} width
    */
-  #push(slot, width) {
-    const x = this.list.length ? this.width + GAP : 0;
-    this.list.push({ ...slot, x, width: Math.min(MOST, Math.max(LEAST, Math.ceil(width))) });
-  }
-
-  /** @param {number} i */
-  #isFraming(i) {
-    return this.model.pictures.some((picture) => picture.fateOf(i) === "framing");
+  #push(kind, start, end, rank, width) {
+    const k = this.length;
+    if (k === this.kinds.length) {
+      for (const name of /** @type {const} */ (["kinds", "starts", "ends", "ranks", "widths", "xs"])) {
+        /** @type {Record<string, Columns>} */ (/** @type {unknown} */ (this))[name] = widened(
+          this[name],
+          k * 2,
+        );
+      }
+    }
+    this.xs[k] = k ? this.width + GAP : 0;
+    this.kinds[k] = kind;
+    this.starts[k] = start;
+    this.ends[k] = end;
+    this.ranks[k] = rank;
+    this.widths[k] = Math.min(MOST, Math.max(LEAST, Math.ceil(width)));
+    this.length++;
   }
 
   /**
-   * The header that the cells hold, in words; else the special token that ends the stream.
+   * The text of a cell; of framing the header that it holds, in words, or the special token that ends the stream.
+   * @param {number} kind
    * @param {number} start
    * @param {number} end
    */
-  #pillLabel(start, end) {
+  #label(kind, start, end) {
     const { model } = this;
+    if (kind === CELL) return this.#shape(start).label;
     const block = model.blockAt(end - 1);
     if (block.start >= start || end - 1 < block.body) {
       const { title } = blockWords(model, block, end, end < block.body);
@@ -170,18 +203,32 @@ export class Slots {
    * @param {number} x
    */
   at(x) {
-    return lastAtMost(this.list, x, (slot) => slot.x);
+    return lastAtMost(this.xs.subarray(0, this.length), x, (value) => value);
   }
 
   /**
-   * Where the cells end that had arrived when there were `shown`.
+   * Where the cells end that had arrived when there were `rank`.
    * @param {number} rank
    */
   edge(rank) {
-    if (rank <= 0 || !this.list.length) return 0;
-    const slot = this.list[this.slotOf[this.model.arrived(Math.min(rank, this.cells) - 1)]];
-    return slot.x + slot.width + GAP / 2;
+    if (rank <= 0 || !this.cells) return 0;
+    const k = this.slotOf[this.model.arrived(Math.min(rank, this.cells) - 1)];
+    return this.xs[k] + this.widths[k] + GAP / 2;
   }
+}
+
+/** @typedef {Uint8Array | Uint16Array | Int32Array | Float64Array} Columns */
+
+/**
+ * @template {Columns} Column
+ * @param {Column} column
+ * @param {number} length
+ * @returns {Column}
+ */
+function widened(column, length) {
+  const wider = new /** @type {new (length: number) => Column} */ (column.constructor)(length);
+  wider.set(column);
+  return wider;
 }
 
 /** @param {string} text */

@@ -10,16 +10,8 @@ import { cuts, increments, stream, TABLES } from "./sample.js";
 const width = (/** @type {string} */ text) => text.length * 7;
 
 /** @param {Slots} slots */
-function shapes({ list }) {
-  return list.map(({ kind, start, end, rank, x, width, label }) => ({
-    kind,
-    start,
-    end,
-    rank,
-    x,
-    width,
-    label,
-  }));
+function all(slots) {
+  return Array.from({ length: slots.length }, (_, k) => slots.slot(k));
 }
 
 test("a cell that no audit has seen is framing or pending, and has the fate that is told later", () => {
@@ -47,32 +39,32 @@ test("every cell stands in one slot, slots do not overlap, and text without a ce
   for (const framing of [false, true]) {
     const model = new Model(stream(6));
     const slots = new Slots(model, width, framing);
-    const cells = slots.list.flatMap(({ start, end }) =>
+    const cells = all(slots).flatMap(({ start, end }) =>
       Array.from({ length: end - start }, (_, k) => start + k),
     );
     assert.deepEqual(
       cells,
       Array.from({ length: model.count }, (_, i) => i),
     );
-    for (const [k, slot] of slots.list.entries()) {
-      assert.ok(k === 0 || slot.x >= slots.list[k - 1].x + slots.list[k - 1].width);
+    for (const [k, slot] of all(slots).entries()) {
+      assert.ok(k === 0 || slot.x >= all(slots)[k - 1].x + all(slots)[k - 1].width);
       assert.equal(slots.at(slot.x), k);
       for (let i = slot.start; i < slot.end; i++) assert.equal(slots.slotOf[i], k);
     }
-    const inserted = slots.list.filter(({ kind }) => kind === "insert");
+    const inserted = all(slots).filter(({ kind }) => kind === "insert");
     assert.deepEqual(
       inserted.map(({ label, start }) => [label, start]),
       [["twice", 17]],
     );
     assert.equal(
-      slots.list.some(({ kind }) => kind === "pill"),
+      all(slots).some(({ kind }) => kind === "pill"),
       !framing,
     );
   }
 });
 
 test("a pill names the message whose header it is, and the last one what ended the stream", () => {
-  const { list } = new Slots(new Model(stream(4)), width, false);
+  const list = all(new Slots(new Model(stream(4)), width, false));
   assert.deepEqual(
     list.filter(({ kind }) => kind === "pill").map(({ label }) => label),
     ["analysis", "final", "<200002>"],
@@ -81,13 +73,13 @@ test("a pill names the message whose header it is, and the last one what ended t
 
 test("slots of a stream that grew are those of the whole one", () => {
   const whole = stream(9);
-  const expected = shapes(new Slots(new Model(whole), width, false));
+  const expected = all(new Slots(new Model(whole), width, false));
   for (let seed = 0; seed < 40; seed++) {
     const at = cuts(whole.count, seed);
     const model = new Model(emptyPayload("sample", "token", TABLES));
     const slots = new Slots(model, width, false);
     for (const columns of increments(whole, at)) slots.update(model.append(columns));
-    assert.deepEqual(shapes(slots), expected);
+    assert.deepEqual(all(slots), expected);
   }
 });
 
