@@ -86,7 +86,7 @@ def diagnose_log(session: Session, name: str, content: bytes) -> None:
 
 def compare_with(session: Session, name: str) -> None:
     """Offer a second capture, and open both on the Compare page, this one on the left."""
-    with st.popover("Compare with", icon=":material/compare_arrows:", width="content"):
+    with st.popover("Compare", icon=":material/compare_arrows:", width="content"):
         right = st.selectbox(
             "Right side",
             [candidate for candidate in captures.names(session) if candidate != name],

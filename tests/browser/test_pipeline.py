@@ -78,7 +78,7 @@ def test_the_first_page_says_what_happened_in_few_words(app: str, open_page: Cal
         "Your client got a broken tool call: the arguments of get_weather are not valid JSON."
     )
     seen = page.evaluate(ABOVE_THE_FOLD)
-    assert len(seen["words"]) <= WORDS_AT_MOST, " ".join(seen["words"])
+    assert len(seen["words"]) <= WORDS_AT_MOST, f"{len(seen['words'])}: {' '.join(seen['words'])}"
     assert len(seen["focused"]) <= FOCUSED_AT_MOST, "\n".join(seen["focused"])
     box = page.locator("canvas[data-part=pipeline]").bounding_box()
     assert box is not None

@@ -84,7 +84,7 @@ i.wrong{background:var(--lossground);border:1.5px solid var(--loss);
   --loss-text:var(--losstext)}
 @media(prefers-color-scheme:dark){.hi{--line-strong:#4a515e;--accent:#8b9cf5;--bar:#39445e}}
 .picture{border:1px solid var(--line);border-radius:8px;padding:12px 14px 4px}
-.picture canvas{display:block;width:100%;min-height:190px;touch-action:pan-y}
+.picture canvas{display:block;width:100%;height:258px;touch-action:pan-y}
 .picture .tools{display:flex;flex-wrap:wrap;align-items:center;gap:6px 12px;margin-bottom:6px}
 .picture .fill{flex:1}
 .picture p{margin:4px 0;min-height:1.5em}

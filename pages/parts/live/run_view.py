@@ -34,7 +34,7 @@ _now = st.components.v2.component(
 
 
 def growing(session: Session, run: LiveRun, *, ended: bool) -> None:
-    """Draw a run, growing or ended: the picture first, then its state, then the fields of the client."""
+    """Draw a run, growing or ended: the picture first, then the fields of the client and the verdict."""
     payload = _whole(run) if ended else pack(dashboard.empty_strip(run.id), digest=run.id)
     strip(
         payload,
@@ -42,15 +42,16 @@ def growing(session: Session, run: LiveRun, *, ended: bool) -> None:
         key="live_strip",
         feed=None if ended else feed_address(run),
     )
+    with st.container(key="live_fields"):
+        if ended:
+            _text(run)
+        else:
+            st.fragment(_text, run_every=_EACH_S)(run)
     with st.container(key="live_head"):
         if ended:
             _ended(session, run)
         else:
             st.fragment(_head, run_every=_EACH_S)(run)
-    if ended:
-        _text(run)
-    else:
-        st.fragment(_text, run_every=_EACH_S)(run)
 
 
 def feed_address(run: LiveRun) -> str:

@@ -72,8 +72,8 @@ function table({ rows, more }) {
   const element = make("table", "differences");
   const head = make("tr");
   for (const words of ["", "the model wrote", "your client got"]) {
-    const cell = make("th", "", words);
-    cell.scope = "col";
+    const cell = make(words ? "th" : "td", "", words);
+    if (cell instanceof HTMLTableCellElement && words) cell.scope = "col";
     head.append(cell);
   }
   element.append(head);

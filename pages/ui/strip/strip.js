@@ -146,6 +146,7 @@ export class Strip {
   receive(head, payload, send) {
     this.sender.send = send;
     this.view.waits = Boolean(head.feed);
+    if (head.feed) this.root.classList.add("live"); // room for what will grow
     const ground = getComputedStyle(this.root).getPropertyValue("--st-background-color").trim();
     this.root.dataset.theme = isDark(ground) ? "dark" : "light";
     if (payload) {

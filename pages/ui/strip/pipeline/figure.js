@@ -199,7 +199,7 @@ export class Figure {
     });
     const hidden = model.unit === "token" && slots.hasPills;
     elements["pipeline-framing"].hidden = !hidden && !this.framing;
-    elements["pipeline-framing"].textContent = this.framing ? "hide headers" : "show headers";
+    elements["pipeline-framing"].textContent = this.framing ? "hide headers" : "headers";
     elements["pipeline-fit"].hidden = this.fitted || this.least >= LEGIBLE;
     if (falling.length) this.schedule();
   }
