@@ -16,6 +16,7 @@ pickers.uploads(session)
 bar = st.container(horizontal=True, vertical_alignment="center", gap="small", key="replay_bar")
 with bar:
     name = pickers.capture(session)
+with st.sidebar:
     overview.overview(session)
 
 capture = captures.chosen(session)
