@@ -34,7 +34,6 @@ export class Picture {
     this.signs = new Column(new Uint8Array(64));
     this.own = new Column(new Uint8Array(64));
     this.arrived = new Column(new Uint8Array(64));
-    this.told = 0; // cells that Python told the fate of
   }
 
   /** @param {number} i */
@@ -70,13 +69,17 @@ export class Picture {
     return laneNumber(this.arrived.values[i]);
   }
 
+  get #columns() {
+    return [this.fates, this.signs, this.own, this.arrived];
+  }
+
   /**
    * Make room for cells that no audit has seen.
    * @param {Model} model
    */
   grow(model) {
     const before = this.fates.length;
-    for (const column of [this.fates, this.signs, this.own, this.arrived]) column.grow(model.count);
+    for (const column of this.#columns) column.grow(model.count);
     this.#clear(model, Math.min(before, model.count));
   }
 
@@ -98,10 +101,8 @@ export class Picture {
   tell(model, { server, lanes, fates }) {
     this.server = server;
     this.lanes = lanes.map(({ field, label }) => ({ field, label, hue: fieldHue(field) }));
-    const told = Math.min(model.count, fates.at(-1)?.[1] ?? 0);
-    this.grow(model);
-    this.#clear(model, Math.min(told, this.told));
-    this.told = told;
+    for (const column of this.#columns) column.grow(model.count);
+    this.#clear(model, Math.min(model.count, fates.at(-1)?.[1] ?? 0));
     for (const [start, end, fate, own, arrived, sign] of fates) {
       const last = Math.min(end, model.count);
       this.fates.values.fill(FATES.indexOf(fate), start, last);

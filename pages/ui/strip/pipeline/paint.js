@@ -4,11 +4,12 @@ import { duration } from "../../numbers.js";
 import { plainText } from "../../text.js";
 import { inkOf, penOf } from "../draw/canvas.js";
 import { blockHue } from "../model/blocks.js";
-import { ARRIVED, HOLE, PixelColumn, STRAY } from "./pixel-column.js";
+import { ARRIVED, columnsOf, HOLE, STRAY } from "./pixel-column.js";
 import { HEIGHT, LANES_SHOWN, laneTop } from "./rows.js";
 import { CELL, FONT, INSERT, PILL, PILL_FONT } from "./slots.js";
 
 /** @import { Model } from "../model/model.js" */
+/** @import { PixelColumn } from "./pixel-column.js" */
 /** @import { Picture, Span } from "../model/picture.js" */
 /** @import { ServerRows, Rows } from "./rows.js" */
 /** @import { Slot, Slots } from "./slots.js" */
@@ -480,32 +481,16 @@ class Painter {
   /** Columns of pixels where cells are too small for a box: what is wrong in one is seen before what is right. */
   #bands() {
     const { scene } = this;
-    const { slots } = scene;
-    const column = new PixelColumn(scene.model.pictures);
-    let pixel = -1;
-    for (let k = this.first; k <= this.last; k++) {
-      if (slots.ranks[k] >= scene.shown) break;
-      const x = Math.floor(this.#x(slots.xs[k]));
-      if (x !== pixel) {
-        if (pixel >= 0) this.#column(column, pixel, Math.max(1, x - pixel));
-        column.begin(slots.starts[k], slots.kinds[k] === PILL);
-        pixel = x;
-      }
-      const inserted = slots.inserted.get(k);
-      if (inserted) column.insert(inserted);
-      else if (slots.kinds[k] === CELL) column.add(slots.starts[k]);
+    for (const column of columnsOf(scene, this.first, this.last)) {
+      if (column.rank >= scene.shown) break;
+      this.#column(column);
     }
-    const end = Math.ceil(this.#x(slots.edge(scene.shown)));
-    if (pixel >= 0) this.#column(column, pixel, Math.max(1, end - pixel));
     this.pen.globalAlpha = 1;
   }
 
-  /**
-   * @param {PixelColumn} column
-   * @param {number} x
-   * @param {number} width
-   */
-  #column(column, x, width) {
+  /** @param {PixelColumn} column */
+  #column(column) {
+    const { x, width } = column;
     const { pen, scene } = this;
     const { model, rows } = scene;
     const fill = (

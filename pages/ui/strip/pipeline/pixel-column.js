@@ -1,38 +1,75 @@
-// What happened in one column of pixels, where many cells stand in it.
+// What happened in each column of pixels, where many cells stand in one: computed once for a view, as it reads all
+// cells in it, and painted as far as they had arrived.
+
+import { INSERT, PILL } from "./slots.js";
 
 /** @import { Picture } from "../model/picture.js" */
-/** @import { Inserted } from "./slots.js" */
+/** @import { Scene } from "./paint.js" */
+/** @import { Inserted, Slots } from "./slots.js" */
 
 export const ARRIVED = 1;
 export const STRAY = 2; // text that does not belong into the lane, or not so
 export const HOLE = 4;
 
-/** What the cells of one column of pixels did, by server and lane. */
+/** @type {WeakMap<Slots, { view: string, columns: PixelColumn[] }>} */
+const known = new WeakMap();
+
+/**
+ * The columns of the slots `first` to `last`.
+ * @param {Scene} scene
+ * @param {number} first
+ * @param {number} last
+ */
+export function columnsOf({ model, slots, gutter, left, scale, width }, first, last) {
+  const view = [model.pictured, slots.cells, left, scale, width, first, last].join(" ");
+  const before = known.get(slots);
+  if (before?.view === view) return before.columns;
+  /** @type {PixelColumn[]} */
+  const columns = [];
+  /** @type {PixelColumn | undefined} */
+  let column;
+  for (let k = first; k <= last; k++) {
+    const x = Math.floor(gutter + (slots.xs[k] - left) * scale);
+    const kind = slots.kinds[k];
+    if (x !== column?.x) {
+      if (column) column.width = Math.max(1, x - column.x);
+      column = new PixelColumn(model.pictures, x, slots.ranks[k], slots.starts[k], kind === PILL);
+      columns.push(column);
+    }
+    if (kind === INSERT) column.insert(/** @type {Inserted} */ (slots.inserted.get(k)));
+    else if (kind !== PILL) column.add(slots.starts[k]);
+  }
+  if (column) {
+    const end = gutter + (slots.xs[last] + slots.widths[last] - left) * scale;
+    column.width = Math.max(1, Math.ceil(end) - column.x);
+  }
+  known.set(slots, { view, columns });
+  return columns;
+}
+
+/** What the cells of one column did, by server and lane. */
 export class PixelColumn {
-  /** @param {Picture[]} pictures */
-  constructor(pictures) {
+  /**
+   * @param {Picture[]} pictures
+   * @param {number} x
+   * @param {number} rank of its first cell
+   * @param {number} cell
+   * @param {boolean} framing
+   */
+  constructor(pictures, x, rank, cell, framing) {
     this.pictures = pictures;
-    this.cell = 0;
-    this.framing = false;
+    this.x = x;
+    this.width = 1;
+    this.rank = rank;
+    this.cell = cell;
+    this.framing = framing;
     this.marks = pictures.map(({ lanes }) => new Uint8Array(lanes.length));
     this.stopped = pictures.map(() => false);
   }
 
-  /**
-   * @param {number} cell
-   * @param {boolean} framing
-   */
-  begin(cell, framing) {
-    this.cell = cell;
-    this.framing = framing;
-    for (const marks of this.marks) marks.fill(0);
-    this.stopped.fill(false);
-  }
-
   /** @param {number} i */
   add(i) {
-    for (let number = 0; number < this.pictures.length; number++) {
-      const picture = this.pictures[number];
+    for (const [number, picture] of this.pictures.entries()) {
       const marks = this.marks[number];
       const fate = picture.fateOf(i);
       if (fate === "framing" || fate === "pending") continue;
