@@ -30,10 +30,10 @@ SHOTS = (
 
 
 def shoot(page: Page, name: str) -> None:
-    """Keep the page as it is, once its strip and the texts under it are drawn."""
-    page.wait_for_selector(".hi[data-ready] .cell.selected")
-    page.wait_for_selector(".fields .text")
+    """Keep the page as it is, once its picture is drawn."""
+    page.wait_for_selector(".hi[data-ready]")
     page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(1_000)
     page.screenshot(path=SCREENSHOTS / f"{name}.png")
 
 
@@ -41,8 +41,8 @@ def shoot_live(page: Page, address: str) -> None:
     """What a newcomer sees who opens Live and presses Start, some seconds later."""
     page.goto(f"{address}/live")
     page.get_by_role("button", name="Start").click()
-    page.get_by_text("misrouted").first.wait_for()
-    page.get_by_text("tool arguments").last.wait_for()
+    page.get_by_text("leaked 2 reasoning tokens").first.wait_for()
+    page.get_by_text("delivered in tool call 1 arguments").wait_for()
     page.screenshot(path=SCREENSHOTS / "live.png")
 
 
@@ -94,6 +94,7 @@ def main() -> None:
                     page = chromium.new_page(
                         viewport={"width": width, "height": height},
                         color_scheme="dark" if scheme == "dark" else "light",
+                        reduced_motion="reduce",
                     )
                     page.goto(f"http://127.0.0.1:{port}/{query}")
                     shoot(page, name)
