@@ -31,6 +31,7 @@ FIRST_PAGE: Final = (
         "pages.ui.anywhere",
         "pages.ui.banner",
         "pages.ui.downloads",
+        "pages.ui.errors",
         "pages.ui.fields",
         "pages.ui.prompt",
         "pages.ui.sections",

@@ -75,14 +75,16 @@ from inspector.issues import (
 from inspector.lab.changes import change_sentence, shifts, twin_of
 from inspector.lab.headline import column_label, matrix_headline
 from inspector.lab.probing import script_asks, script_controls
-from inspector.lab.results import NO_CAPTURE, MatrixRun, unique_runs
-from inspector.lab.results import capture_of as matrix_capture
+from inspector.lab.results import MatrixRun, capture_name, unique_runs
 from inspector.lab.results import every_run as matrix_runs
+from inspector.lab.results import named_capture as matrix_capture
 from inspector.lab.score import ScriptOutcome
-from inspector.lab.scripts import Script, ScriptClass
+from inspector.lab.scripts import Script
 from inspector.lab.scripts import load as lab_scripts
 from inspector.lab.standin.steps import UNSTREAMED
 from inspector.lab.summary import CheckupRow, checkup_rows, fault_rows
+from inspector.lab.table import ClassRows, ScriptRow, matrix_table
+from inspector.lab.table import totals as matrix_totals
 from inspector.net.client.address import Server, SettingHints
 from inspector.net.client.outcome import OutcomeKind
 from inspector.net.client.request import LiveRequest, parse_messages, parse_tools
@@ -116,7 +118,6 @@ __all__ = [
     "FORMATS",
     "LIBRARY_GROUPS",
     "LIBRARY_SORTS",
-    "NO_CAPTURE",
     "PROMPT_FILE_MIB",
     "RUNS_AT_MOST",
     "SCANS_VARIABLE",
@@ -129,6 +130,7 @@ __all__ = [
     "CheckState",
     "CheckupRow",
     "ChoiceReading",
+    "ClassRows",
     "ComparedRow",
     "DashboardTap",
     "DiagnosisOutcome",
@@ -165,8 +167,8 @@ __all__ = [
     "Route",
     "RunState",
     "Script",
-    "ScriptClass",
     "ScriptOutcome",
+    "ScriptRow",
     "Server",
     "SettingHints",
     "Shelf",
@@ -181,6 +183,7 @@ __all__ = [
     "asked_endpoints",
     "builtin",
     "capture_lines",
+    "capture_name",
     "catalogue",
     "cause_fix",
     "cause_title",
@@ -225,6 +228,8 @@ __all__ = [
     "matrix_capture",
     "matrix_headline",
     "matrix_runs",
+    "matrix_table",
+    "matrix_totals",
     "metrics_app",
     "number",
     "of_content",

@@ -4,9 +4,10 @@ from typing import Final
 
 import streamlit as st
 
-from inspector import dashboard
+from inspector import InspectorError, dashboard
 from pages.ui import assets, captures, state
 from pages.ui.anywhere import anywhere
+from pages.ui.errors import show_error
 
 # What each page is for, in one line; not a docstring, which Streamlit would draw.
 _WHAT: Final = {
@@ -38,7 +39,12 @@ page = st.navigation(
 )
 session = state.current()
 captures.restore(session)
+turned = page.title != session.page
 session.turn_to(page.title)
+try:
+    captures.open_linked(session, turned=turned)
+except InspectorError as error:
+    show_error(error)
 if session.kept and st.query_params.get("uploads") != session.kept:
     st.query_params["uploads"] = session.kept
 st.set_page_config(page_title=f"{page.title} · Harmony Inspector")

@@ -3,8 +3,8 @@
 import streamlit as st
 
 from inspector import InspectorError, dashboard
-from pages.parts.matrix import body as matrix
-from pages.parts.matrix import choosing
+from pages.parts.matrix import choosing, details
+from pages.parts.matrix.grid import grid
 from pages.ui.errors import show_error
 
 try:
@@ -19,35 +19,46 @@ if not runs:
 
 with st.container(horizontal=True, vertical_alignment="bottom", key="matrix_row"):
     chosen = choosing.choose(runs)
-    example_of = choosing.choose_class()
     words, differing = choosing.choose_rows()
 
-columns = choosing.columns(runs, chosen)
 endpoint = chosen.endpoint
-# Newest first: a narrow page cuts off the oldest releases, not those that people upgrade to.
-newest_first = dict(reversed(columns.items()))
-table = matrix.frame(
-    newest_first, scripts, endpoint, words=words, only_differing=differing, example_of=example_of
+columns = choosing.columns(runs, chosen)
+table = dashboard.matrix_table(
+    list(columns.values()), scripts, endpoint, words=words, only_differing=differing
 )
-filtered = (words or differing or example_of is not None) and not table.empty
-script_names = set(map(str, table.index)) if filtered else None
-st.markdown(
-    f"# {dashboard.matrix_headline(list(columns.values()), scripts, endpoint, filtered=script_names)}"
-)
-st.caption(matrix.legend())
-if table.empty:
+shown = {row.script.name: row.script for group in table for row in group.rows}
+oldest_first = list(reversed(columns.values()))
+filtered = set(shown) if (words or differing) and shown else None
+st.markdown(f"# {dashboard.matrix_headline(oldest_first, scripts, endpoint, filtered=filtered)}")
+st.caption(details.legend())
+if not shown:
     st.info("No script matches this filter, or the releases do not differ for the scripts that match.")
     st.stop()
 
-left, right = st.columns([5, 2], gap="medium")
+release, script = choosing.selection(list(columns), list(shown))
+classes = [group.script_class.value for group in table]
+selected = shown[script].example_of.value if script else ""
+left, right = st.columns([16, 5], gap="medium")
 with left:
-    cell = matrix.grid(table)
+    grid(
+        columns,
+        table,
+        release=release,
+        script=script,
+        opened=classes if words or differing else choosing.opened(classes, selected),
+        on_pick=lambda release, script: choosing.address(release=release, script=script),
+        on_open=lambda names: choosing.address(**{"class": ",".join(names)}),
+    )
 with right:
-    if cell is None:
-        st.caption("Select a cell to see what was delivered, and to open its capture on the Replay page.")
-    else:
-        script_name, label = cell
-        script = next(script for script in scripts if script.name == script_name)
-        matrix.details(columns[label], endpoint, script, runs)
-        matrix.comparing(label, columns, endpoint, script)
-    matrix.changes(columns, endpoint)
+    match release, script:
+        case None, None:
+            st.caption("Click a class to see its scripts, a cell to see what its release delivered.")
+        case str(), None:
+            details.release(columns[release], endpoint, set(shown))
+        case None, str():
+            st.header(script, anchor=False)
+            st.text(shown[script].sentence)
+        case str(), str():
+            details.cell(columns[release], endpoint, shown[script], runs)
+            details.comparison(release, columns, endpoint, shown[script])
+    details.changes(columns, endpoint, set(shown))

@@ -2,7 +2,7 @@
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -45,12 +45,19 @@ class Shift:
         return f"{count(amount, *before)} became {plural(amount, *_AFTER[self.after])}"
 
 
-def shifts(older: MatrixRun, newer: MatrixRun, endpoint: Endpoint) -> list[Shift]:
-    """The changes of outcome between two runs on one endpoint, the most frequent first."""
+def shifts(
+    older: MatrixRun, newer: MatrixRun, endpoint: Endpoint, scripts: Collection[str] | None = None
+) -> list[Shift]:
+    """The changes of outcome between two runs on one endpoint, the most frequent first.
+
+    `scripts` are the names to look at; None for all.
+    """
     moved: dict[tuple[ScriptOutcome, ScriptOutcome], list[str]] = defaultdict(list)
     for (at, script), before in older.scores.items():
         after = newer.scores.get((at, script))
-        if at is endpoint and after is not None and after.outcome is not before.outcome:
+        if at is not endpoint or after is None or not (scripts is None or script in scripts):
+            continue
+        if after.outcome is not before.outcome:
             moved[before.outcome, after.outcome].append(script)
     return sorted(
         (Shift(*pair, tuple(names), streamed=newer.streamed) for pair, names in moved.items()),

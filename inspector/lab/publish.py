@@ -27,9 +27,6 @@ from inspector.lab.scripts import ENDPOINTS, Script
 
 FORMAT: Final = 1
 
-_SHAPES: Final = {ScriptOutcome.COMPLETE: "●", ScriptOutcome.REPORTED: "▲", ScriptOutcome.SILENT: "✕"}
-"""Distinguishable without colour: a disc, a triangle, a cross."""
-
 _STYLE: Final = """
 body{font:14px/1.45 system-ui,sans-serif;margin:2rem;color:#1c1c1c;background:#fff}
 table{border-collapse:collapse;margin:1rem 0 2rem}
@@ -59,7 +56,7 @@ def matrix_page(runs: Sequence[MatrixRun], scripts: Sequence[Script]) -> str:
     ]
     tables = "".join(_matrix_table(endpoint, runs, scripts) for endpoint in endpoints)
     legend = ", ".join(
-        f"{_SHAPES[outcome]} {words}"
+        f"{outcome.sign} {words}"
         for outcome, words in (
             (ScriptOutcome.COMPLETE, "complete"),
             (ScriptOutcome.REPORTED, "error reported to the client"),
@@ -101,7 +98,7 @@ def _outcome_cell(score: Score | None) -> str:
     if score is None:
         return '<td class="none" title="not recorded">–</td>'
     title = escape("; ".join((*score.differences, *score.kinds)) or "complete", quote=True)
-    words = f"{_SHAPES[score.outcome]}<br><small>{score.outcome.words}</small>"
+    words = f"{score.outcome.sign}<br><small>{score.outcome.words}</small>"
     return f'<td class="{score.outcome.value}" title="{title}">{words}</td>'
 
 
@@ -172,7 +169,7 @@ def _cell(run: MatrixRun, endpoint: Endpoint, script: str) -> str:
         return '<td class="none">– not recorded</td>'
     place = f"{endpoint.value}-{run.step}-{escape(script, quote=True)}"
     differences = "".join(f"<small>{escape(words)}</small>" for words in score.differences)
-    link = f'<a href="#{place}">{_SHAPES[score.outcome]} {score.outcome.words}</a>'
+    link = f'<a href="#{place}">{score.outcome.sign} {score.outcome.words}</a>'
     return f'<td id="{place}" class="cell {score.outcome.value}">{link}{differences}</td>'
 
 
@@ -187,7 +184,7 @@ def _index(pages: dict[str, list[MatrixRun]], runs: Sequence[MatrixRun]) -> str:
         )
     head = "".join(f"<th>{endpoint.value}</th>" for endpoint in ENDPOINTS)
     changed = "".join(f"<li>{escape(words)}</li>" for _, words in _changes(runs)[:20])
-    legend = ", ".join(f"{_SHAPES[outcome]} {outcome.words}" for outcome in ScriptOutcome)
+    legend = ", ".join(f"{outcome.sign} {outcome.words}" for outcome in ScriptOutcome)
     return _html(
         _TITLE,
         "<p>Real vLLM servers emitted exactly the tokens of each script; a cell shows what the client "
@@ -200,7 +197,7 @@ def _index(pages: dict[str, list[MatrixRun]], runs: Sequence[MatrixRun]) -> str:
 
 def _counted(runs: Iterable[MatrixRun], endpoint: Endpoint) -> str:
     outcomes = [score.outcome for run in runs for key, score in run.scores.items() if key[0] is endpoint]
-    counts = [f"{_SHAPES[outcome]} {outcomes.count(outcome)}" for outcome in ScriptOutcome]
+    counts = [f"{outcome.sign} {outcomes.count(outcome)}" for outcome in ScriptOutcome]
     return " ".join(counts) if outcomes else "–"
 
 

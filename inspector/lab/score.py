@@ -48,6 +48,17 @@ class ScriptOutcome(StrEnum):
             case ScriptOutcome.SILENT:
                 return "silent loss"
 
+    @property
+    def sign(self) -> str:
+        """A disc, a triangle or a cross: distinguishable without colour."""
+        match self:
+            case ScriptOutcome.COMPLETE:
+                return "●"
+            case ScriptOutcome.REPORTED:
+                return "▲"
+            case ScriptOutcome.SILENT:
+                return "✕"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:

@@ -46,6 +46,21 @@ class ScriptClass(StrEnum):
     """It stands in a body: special tokens that are text there, half a character."""
     TOOLS = "server-side tools"
 
+    @property
+    def words(self) -> str:
+        """The name for users; the value is that of `--json` and scripts.yaml."""
+        match self:
+            case ScriptClass.CALLS:
+                return "tool calls"
+            case ScriptClass.ENDS:
+                return "unusual ends"
+            case ScriptClass.HEADERS:
+                return "unusual headers"
+            case ScriptClass.BODIES:
+                return "unusual bodies"
+            case ScriptClass.TEXT | ScriptClass.CUT | ScriptClass.TOOLS:
+                return self.value
+
 
 class Piece(NamedTuple):
     """Some text of one field."""

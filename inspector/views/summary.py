@@ -202,10 +202,12 @@ def _fixes(examined: Examined) -> list[Fix]:
         return [Fix(text=cause.sentence)]
     issue, situation = issues()[cause.id], examined.situation
     steps = steps_in(issue, situation)
-    matrix = None if measured(issue.measured_as or issue.id, situation) is None else "matrix"
     if steps and steps[0].upgrade:
         release = f"{situation.engine.labelled(steps[0].upgrade)} or newer"
-        fixes = [Fix(text="Upgrade to"), Fix(text=release, url=matrix)]
+        is_measured = measured(issue.measured_as or issue.id, situation) is not None
+        endpoint = f"endpoint={situation.endpoint.value}&" if situation.endpoint else ""
+        matrix = f"matrix?{endpoint}release={steps[0].upgrade}"
+        fixes = [Fix(text="Upgrade to"), Fix(text=release, url=matrix if is_measured else None)]
         fixes += [Fix(text=f"· until then, {step.until}") for step in steps[1:2] if step.until]
     else:
         fixes = [Fix(text=cause.first_step)]

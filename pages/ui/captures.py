@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import streamlit as st
 
 import inspector
-from inspector import Capture, Inspection, InspectorError, Kind, Level, Severity, dashboard
+from inspector import Capture, Endpoint, Inspection, InspectorError, Kind, Level, Severity, dashboard
 from inspector.dashboard import CaptureError, LiveRun, Prompt, RunState, Shelf, Upload
 from pages.ui.banner import facts
 from pages.ui.fields import parts
@@ -188,6 +188,29 @@ def restore(session: Session) -> None:
         ]
         take(session, opened)
         session.capture, session.choice, session.selection, session.undrawn = before
+
+
+def open_linked(session: Session, *, turned: bool) -> None:
+    """Open the captures of the matrix that the address names; choose its `capture` on a newly opened page."""
+    for parameter in ("left", "right", "capture"):
+        name = st.query_params.get(parameter, "")
+        if "/" not in name:
+            continue
+        if name not in session.opened and (opened := _of_matrix(name)) is not None:
+            take(session, [opened])
+        elif turned and parameter == "capture" and name in session.opened:
+            session.choose(name)
+
+
+def _of_matrix(name: str) -> Opened | None:
+    capture = dashboard.matrix_capture(name)
+    if capture is None:
+        return None
+    # Responses carries no token ids; of several turns the script is not the whole stream.
+    script = name.partition("/")[2].partition("-")[2]
+    single_turn = {script.name for script in dashboard.lab_scripts() if len(script.turns) == 1}
+    vouched = capture.header.endpoint is Endpoint.RESPONSES and script in single_turn
+    return Opened(name=name, digest=f"matrix {name}", capture=capture, vouched=vouched)
 
 
 def _keep(session: Session, opened: Sequence[Opened], content: bytes) -> None:

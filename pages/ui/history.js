@@ -2,7 +2,8 @@
 // address, also for each chosen token; those take the place of the entry before. Without it Back
 // goes through tokens: test_back_goes_through_captures_and_pages_and_not_through_tokens in tests/browser holds it.
 
-const CHOICES = ["capture", "left", "right", "run", "trial"]; // parameters whose values somebody chose
+// Parameters whose values somebody chose.
+const CHOICES = "capture left right run trial release script from to".split(" ");
 
 /**
  * True where a change of the address is a step of its own; a page that only adds what it opened with is none.

@@ -50,18 +50,18 @@ PALETTE: Final[Mapping[str, Shade]] = {
     # Plots only.
     "right-side": Shade("#8a6100", "#d3a544"),
     # Cells of the matrix: text and ground.
-    "whole-text": Shade("#00664B", "#6FD3B4"),
-    "whole-ground": Shade("#E8F5F0", "#10241D"),
-    "told-text": Shade("#6E4E00", "#E8BE62"),
-    "told-ground": Shade("#FFF4D6", "#2A2310"),
+    "complete-text": Shade("#00664B", "#6FD3B4"),
+    "complete-ground": Shade("#E8F5F0", "#10241D"),
+    "reported-text": Shade("#6E4E00", "#E8BE62"),
+    "reported-ground": Shade("#FFF4D6", "#2A2310"),
     "silent-text": Shade("#A63508", "#FF9D7A"),
     "silent-ground": Shade("#FDE9E1", "#331810"),
 }
 """Colours by meaning."""
 
-_ROOTS: Final = (".hi", ".fields", ".banner", ".now", ".prompt")
+_ROOTS: Final = (".hi", ".fields", ".banner", ".now", ".prompt", ".matrix")
 """The outermost elements of the components."""
-_THEMED: Final = (".hi", ".prompt")
+_THEMED: Final = (".hi", ".prompt", ".matrix")
 """The components with a `data-theme` attribute."""
 _CHANNELS: Final = {
     "analysis": "reasoning",

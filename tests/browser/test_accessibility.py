@@ -107,7 +107,7 @@ def test_live_after_a_run_has_no_violation_of_ours(app: str, open_page: Open, th
     ("path", "ready"),
     [
         ("compare", ".hi[data-ready]"),
-        ("matrix", "[data-testid=stDataFrame]"),
+        ("matrix?class=calls&release=0.14.1&script=tool_call", ".matrix [aria-selected]"),
         ("library", "[data-testid=stDataFrame]"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The pickers of the Matrix page: endpoint, step, front end and releases, kept in the URL."""
+"""What the Matrix page shows; its address holds it all: the pickers, the filter, the selection."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -6,29 +6,23 @@ from typing import Final, NamedTuple
 import streamlit as st
 
 from inspector import Endpoint, dashboard
-from inspector.dashboard import MatrixRun, ScriptClass
+from inspector.dashboard import MatrixRun
+from pages.ui.state import went_back
 
 ENDPOINTS: Final = (Endpoint.CHAT, Endpoint.RESPONSES, Endpoint.COMPLETIONS)
 
 BOTH: Final = "both"
 
-CLASSES: Final = {
-    ScriptClass.TEXT: "text",
-    ScriptClass.CALLS: "tool calls",
-    ScriptClass.CUT: "cut off",
-    ScriptClass.TOOLS: "server-side tools",
-    ScriptClass.ENDS: "unusual ends of messages",
-    ScriptClass.HEADERS: "unusual headers",
-    ScriptClass.BODIES: "unusual bodies",
-}
-"""The classes of scripts, as the picker names them."""
-
-_ALL: Final = "all"
-
 _FRONT_ENDS: Final = {"python": "Python", "rust": "Rust", BOTH: "Both"}
 
 _FIRST_STEP: Final = "3"
 """Shown first: the condition under which old releases lose text."""
+
+_STEPS_HELP: Final = (
+    "How many tokens the engine gives to the server's parser at once: several under load, with speculative "
+    "decoding or with `--stream-interval`. *Ragged*: 1 to 8, changing from step to step."
+)
+_FRONT_ENDS_HELP: Final = "The part of vLLM that answers HTTP and parses Harmony; newer releases have two."
 
 
 class MatrixFilter(NamedTuple):
@@ -38,124 +32,100 @@ class MatrixFilter(NamedTuple):
     step: str
     front_end: str
     """`python`, `rust` or `both`."""
-    oldest: str
-    newest: str
 
 
 def choose(runs: Sequence[MatrixRun]) -> MatrixFilter:
     """Draw the pickers."""
-    # Set here and not by the widgets' own binding, which prevents leaving the page by a button.
-    kept = st.query_params
-    endpoint = _pick(
-        "Endpoint", {endpoint.value: endpoint.value for endpoint in ENDPOINTS}, kept.get("endpoint")
-    )
+    endpoint = _pick("endpoint", "Endpoint", {endpoint.value: endpoint.value for endpoint in ENDPOINTS})
     steps = list(dict.fromkeys(run.step for run in sorted(runs, key=lambda run: run.stream_interval or 99)))
-    step = _pick(
-        "Tokens per step",
-        {step: _step_words(step) for step in steps},
-        kept.get("interval"),
-        first=_FIRST_STEP,
-    )
-    made = {run.front_end for run in runs}
-    names = {name: words for name, words in _FRONT_ENDS.items() if name in made or made >= {"python", "rust"}}
-    front_end = _pick("Front end", names, kept.get("front_end")) if len(names) > 1 else next(iter(names))
-    versions = list(dict.fromkeys(run.version for run in _of(runs, step, front_end)))
-    oldest, newest = _range(versions, kept.get("from"), kept.get("to"))
-    kept.update({"endpoint": endpoint, "interval": step, "front_end": front_end})
-    for name, version, default in (("from", oldest, versions[:1]), ("to", newest, versions[-1:])):
-        if [version] == default:
-            kept.pop(name, None)
-        else:
-            kept[name] = version
-    return MatrixFilter(Endpoint(endpoint), step, front_end, oldest, newest)
-
-
-def choose_class() -> ScriptClass | None:
-    """Draw the picker of the class of script; None for all of them."""
-    kept = st.query_params
-    names = [_ALL, *(script_class.value for script_class in CLASSES)]
-    linked = kept.get("class", _ALL)
-    chosen: str = st.selectbox(
-        "Class of script",
-        names,
-        index=names.index(linked) if linked in names else 0,
-        format_func=lambda name: CLASSES[ScriptClass(name)] if name != _ALL else _ALL,
-        key="matrix class",
-        width=220,
-    )
-    if chosen == _ALL:
-        kept.pop("class", None)
-        return None
-    kept["class"] = chosen
-    return ScriptClass(chosen)
+    words = {step: "not streamed" if step == dashboard.UNSTREAMED else step for step in steps}
+    step = _pick("interval", "Tokens per step", words, first=_FIRST_STEP, explanation=_STEPS_HELP)
+    recorded = {run.front_end for run in runs}
+    names = {
+        name: title
+        for name, title in _FRONT_ENDS.items()
+        if name in recorded or recorded >= {"python", "rust"}
+    }
+    front_end = next(iter(names))
+    if len(names) > 1:
+        front_end = _pick("front_end", "Front end", names, explanation=_FRONT_ENDS_HELP)
+    return MatrixFilter(Endpoint(endpoint), step, front_end)
 
 
 def choose_rows() -> tuple[str, bool]:
     """Draw the filter of the scripts: words, and whether only those in which releases differ are shown."""
-    kept = st.query_params
     words = st.text_input(
         "Filter scripts",
-        kept.get("filter", ""),
-        placeholder="tool, emoji, assistantary",
-        key="matrix filter",
-        width=240,
+        placeholder="tool, emoji",
+        key=_linked("filter", st.query_params.get("filter", "")),
+        width=180,
     )
-    differing = st.toggle("Only where releases differ", "differing" in kept, key="matrix differing")
-    for name, value in (("filter", words), ("differing", "yes" if differing else "")):
-        if value:
-            kept[name] = value
-        else:
-            kept.pop(name, None)
+    differing = st.toggle("Differences only", key=_linked("differing", "differing" in st.query_params))
+    address(filter=words, differing="yes" if differing else "")
     return words, differing
 
 
+def choose_pair(titles: Sequence[str], default: tuple[str, str]) -> tuple[str, str]:
+    """Draw the pickers of two releases; the address names them unless they are the default."""
+    pair = []
+    for name, words, first in zip(("from", "to"), ("From", "To"), default, strict=True):
+        linked = st.query_params.get(name)
+        # The keys name the columns: another choice above has another default.
+        key = _linked(f"{name} {default} {len(titles)}", linked if linked in titles else first)
+        pair.append(str(st.selectbox(words, titles, key=key, width=105)))
+    before, after = pair
+    shown = ("", "") if (before, after) == default else (before, after)
+    address(**dict(zip(("from", "to"), shown, strict=True)))
+    return before, after
+
+
+def selection(titles: Sequence[str], scripts: Sequence[str]) -> tuple[str | None, str | None]:
+    """The release and the script that the address names, as far as they are shown."""
+    release, script = st.query_params.get("release"), st.query_params.get("script")
+    return release if release in titles else None, script if script in scripts else None
+
+
+def opened(classes: Sequence[str], selected: str) -> list[str]:
+    """The classes whose scripts are shown: those that the address names, and that of the selected script."""
+    linked = [*st.query_params.get("class", "").split(","), selected]
+    return [name for name in classes if name in linked]
+
+
+def address(**values: str) -> None:
+    """Set parameters of the address, at once, as Back goes through each change; an empty one is removed."""
+    query = {**st.query_params.to_dict(), **values}
+    query = {name: value for name, value in query.items() if value}
+    if query != st.query_params.to_dict():
+        st.query_params.from_dict(query)
+
+
 def columns(runs: Sequence[MatrixRun], chosen: MatrixFilter) -> dict[str, MatrixRun]:
-    """The chosen runs by the title of their column, oldest first."""
-    matching = _of(runs, chosen.step, chosen.front_end)
-    versions = list(dict.fromkeys(run.version for run in matching))
-    if chosen.oldest not in versions or chosen.newest not in versions:
-        return {}
-    inside = versions[versions.index(chosen.oldest) : versions.index(chosen.newest) + 1]
-    return {dashboard.column_label(run): run for run in matching if run.version in inside}
+    """The chosen runs by the title of their column, newest first.
+
+    A narrow page cuts off the last ones: the oldest releases, not those that people upgrade to.
+    """
+    matching = [run for run in runs if run.step == chosen.step and chosen.front_end in (BOTH, run.front_end)]
+    return {dashboard.column_label(run): run for run in reversed(dashboard.unique_runs(matching))}
 
 
-def _step_words(step: str) -> str:
-    return "not streamed" if step == dashboard.UNSTREAMED else step
-
-
-def _of(runs: Sequence[MatrixRun], step: str, front_end: str) -> list[MatrixRun]:
-    chosen = [run for run in runs if run.step == step and front_end in (BOTH, run.front_end)]
-    return dashboard.unique_runs(chosen)
-
-
-def _pick(label: str, options: dict[str, str], kept: str | None, *, first: str = "") -> str:
+def _pick(
+    name: str, label: str, options: dict[str, str], *, first: str = "", explanation: str | None = None
+) -> str:
+    linked = st.query_params.get(name)
     names = list(options)
-    default = kept if kept in options else first if first in options else names[0]
-    chosen: str = st.segmented_control(
-        label,
-        names,
-        default=default,
-        required=True,
-        format_func=lambda name: options[name],
-        key=f"matrix {label}",
+    default = first if first in options else names[0]
+    key = _linked(name, linked if linked in options else default)
+    chosen = st.segmented_control(
+        label, names, required=True, format_func=options.__getitem__, help=explanation, key=key
     )
-    return chosen
+    address(**{name: str(chosen)})
+    return str(chosen)
 
 
-def _range(versions: Sequence[str], oldest: str | None, newest: str | None) -> tuple[str, str]:
-    if not versions:
-        return "", ""
-    if len(versions) == 1:
-        return versions[0], versions[0]
-    start = oldest if oldest in versions else versions[0]
-    end = newest if newest in versions else versions[-1]
-    if versions.index(start) > versions.index(end):
-        start, end = end, start
-    chosen = st.select_slider(
-        "Releases",
-        versions,
-        value=(start, end),
-        key=f"matrix releases {versions[0]} {versions[-1]}",
-        width=260,
-    )
-    return str(chosen[0]), str(chosen[1])
+def _linked(name: str, value: object) -> str:
+    """The key of a widget, which has this value when the page opens and after Back."""
+    # Set here and not by the widgets' own binding, which prevents leaving the page by a button.
+    key = f"matrix {name}"
+    if key not in st.session_state or went_back():
+        st.session_state[key] = value
+    return key

@@ -5,6 +5,7 @@ Drawn with `textContent` only: the words may quote a server or a model.
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
+from urllib.parse import parse_qsl, urlsplit
 
 import streamlit as st
 
@@ -73,8 +74,8 @@ def banner(
             st.rerun()
         case ("check", _, _):
             st.switch_page("probe.py")
-        case ("page", _, page) if page in _PAGES:
-            st.switch_page(_PAGES[page])
+        case ("page", _, address) if (link := urlsplit(address)).path in _PAGES:
+            st.switch_page(_PAGES[link.path], query_params=parse_qsl(link.query))
 
 
 def _report(inspection: Inspection, key: str) -> str:

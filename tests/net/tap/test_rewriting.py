@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector import dashboard
 from inspector.analysis.reading import read
 from inspector.capture.capture import Capture, Endpoint
 from inspector.inspection.inspection import inspect
-from inspector.lab.results import all_runs
+from inspector.lab.results import all_runs, capture_of
 from inspector.net.tap import rewriting
 from inspector.net.tap.rewriting import EventRewriter, ask_for_ids, body_without_ids
 from inspector.protocol.wire.strip_ids import without_response_messages, without_token_ids
@@ -177,7 +176,7 @@ def recorded_with_messages() -> list[Capture]:
     for run in all_runs():
         if run.stream_interval == 3:
             for script in ("plain", "tool_call", "cjk", "turn_python"):
-                capture = dashboard.matrix_capture(run, Endpoint.RESPONSES, script)
+                capture = capture_of(run, Endpoint.RESPONSES, script)
                 assert capture is not None
                 payloads.append(capture)
     return payloads
@@ -231,7 +230,7 @@ def test_any_json_loses_its_messages_at_the_top_alone(value: Any) -> None:
 
 
 def test_the_client_of_responses_does_not_see_the_messages_that_the_capture_has() -> None:
-    capture = dashboard.matrix_capture(all_runs()[-1], Endpoint.RESPONSES, "tool_call")
+    capture = capture_of(all_runs()[-1], Endpoint.RESPONSES, "tool_call")
     assert capture is not None
     payloads = [event.data for event in capture.events]
     whole = named(payloads)

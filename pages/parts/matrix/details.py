@@ -1,0 +1,131 @@
+"""Beside the grid: what is selected in it, and what changed from one release to another."""
+
+from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
+from typing import Final
+
+import streamlit as st
+
+from inspector import Endpoint, dashboard
+from inspector.dashboard import MatrixRun, Script, ScriptOutcome
+from pages.parts.matrix import choosing
+from pages.ui import pickers
+
+MEANINGS: Final = {
+    ScriptOutcome.COMPLETE: "everything was delivered in its field",
+    ScriptOutcome.REPORTED: "the client could see the failure",
+    ScriptOutcome.SILENT: "text was lost, changed or misfiled without any error",
+}
+
+_ENGINES: Final = {
+    "cpu": "Measured with the release's own engine, on the CPU.",
+    "gpu": "Measured with the release's own engine, on a GPU.",
+    "stand-in": "Measured with the release's own front end on the lab's stand-in engine.",
+}
+
+
+def legend() -> str:
+    """What a row is, and what the three signs mean."""
+    signs = " · ".join(f"{outcome.sign} {outcome.words}: {meaning}" for outcome, meaning in MEANINGS.items())
+    return f"A script is one sequence of tokens, given to every release. {signs}. A number counts silent losses; after ▲, reported errors."
+
+
+def cell(run: MatrixRun, endpoint: Endpoint, script: Script, runs: Sequence[MatrixRun]) -> None:
+    """The outcome of a script on a release, with a link to its capture; `runs` are the whole matrix."""
+    score = run.scores.get((endpoint, script.name))
+    st.header(f"{script.name} on vLLM {dashboard.column_label(run)}", anchor=False)
+    st.text(script.sentence)
+    if score is None:
+        st.text("Not recorded.")
+        return
+    st.text(f"{score.outcome.sign} {score.outcome.words}: {MEANINGS[score.outcome]}")
+    for difference in score.differences:
+        st.code(difference, language=None, wrap_lines=True)
+    twin = dashboard.twin_of(run, runs)
+    twin_score = twin.scores.get((endpoint, script.name)) if twin is not None else None
+    if twin_score is not None:
+        what = "The same request, not streamed" if run.streamed else "The same request, streamed"
+        st.text(f"{what}: {twin_score.outcome.sign} {twin_score.outcome.words}.")
+    if score.kinds:
+        st.caption(f"Findings: {', '.join(map(dashboard.kind_label, score.kinds))}")
+    st.caption(_ENGINES[run.engine])
+    st.page_link(
+        "replay.py",
+        label="Open in Replay",
+        icon=":material/play_circle:",
+        query_params={"capture": dashboard.capture_name(run, endpoint, script.name)},
+    )
+
+
+def comparison(title: str, columns: Mapping[str, MatrixRun], endpoint: Endpoint, script: Script) -> None:
+    """Offer another column's capture of the same script, and open both on the Compare page."""
+    run = columns[title]
+    candidates = {
+        name: column
+        for name, column in columns.items()
+        if name != title and (endpoint, script.name) in column.scores
+    }
+    if (endpoint, script.name) not in run.scores or not candidates:
+        return
+
+    def words(name: str) -> str:
+        outcome = candidates[name].scores[endpoint, script.name].outcome
+        return f"vLLM {name}: {outcome.sign} {outcome.words}"
+
+    chosen = st.selectbox(
+        "Compare with",
+        list(candidates),
+        index=None,
+        format_func=words,
+        placeholder="another release",
+        key=f"matrix_compare_{endpoint.value}_{script.name}_{run.name}",
+    )
+    if chosen is not None:
+        pickers.compare(
+            *(dashboard.capture_name(side, endpoint, script.name) for side in (run, columns[chosen]))
+        )
+
+
+def release(run: MatrixRun, endpoint: Endpoint, names: Collection[str]) -> None:
+    """What a release does with the scripts of these names."""
+    st.header(f"vLLM {dashboard.column_label(run)}", anchor=False)
+    outcomes = [score.outcome for key, score in run.scores.items() if key[0] is endpoint and key[1] in names]
+    for outcome, meaning in MEANINGS.items():
+        st.text(f"{outcome.sign} {outcomes.count(outcome)} of {len(outcomes)} {outcome.words}: {meaning}")
+    st.caption(_ENGINES[run.engine])
+
+
+def changes(columns: Mapping[str, MatrixRun], endpoint: Endpoint, names: Collection[str]) -> None:
+    """What changed from one release to another for these scripts: a sentence, and their pairs."""
+    if len(columns) < 2:
+        return
+    st.header("What changed", anchor=False)
+    with st.container(horizontal=True, key="matrix_changes"):
+        before, after = choosing.choose_pair(list(columns), _last_change(columns, endpoint, names))
+    older, newer = columns[before], columns[after]
+    shifts = dashboard.shifts(older, newer, endpoint, names)
+    st.text(dashboard.change_sentence(older, newer, shifts))
+    for shift in shifts:
+        with (
+            st.expander(f"{'↑' if shift.better else '↓'} {shift}", expanded=len(shifts) == 1),
+            st.container(horizontal=True, gap="small"),
+        ):
+            for name in shift.scripts:
+                sides = (dashboard.capture_name(run, endpoint, name) for run in (older, newer))
+                st.page_link(
+                    "compare.py", label=name, query_params=dict(zip(("left", "right"), sides, strict=True))
+                )
+
+
+def _last_change(
+    columns: Mapping[str, MatrixRun], endpoint: Endpoint, names: Collection[str]
+) -> tuple[str, str]:
+    """The newest two neighbours between which an outcome changed; the newest two where none did."""
+    titles = list(columns)
+    pairs = [(older, newer) for newer, older in pairwise(titles)]
+    changed = (
+        (older, newer)
+        for older, newer in pairs
+        if dashboard.shifts(columns[older], columns[newer], endpoint, names)
+    )
+    return next(changed, pairs[0])

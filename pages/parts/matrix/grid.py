@@ -1,0 +1,95 @@
+"""The grid of the Matrix page: releases across, classes of scripts and their scripts down, with totals."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import streamlit as st
+
+from inspector import dashboard
+from inspector.dashboard import ClassRows, MatrixRun, ScriptOutcome, ScriptRow
+from pages.ui.assets import sheet
+from pages.ui.modules import loader
+
+_LETTERS: Final = {
+    ScriptOutcome.COMPLETE: "c",
+    ScriptOutcome.REPORTED: "r",
+    ScriptOutcome.SILENT: "s",
+    None: "-",
+}
+"""Outcomes in a row's string, as grid.js reads them."""
+
+_component = st.components.v2.component(
+    "inspector_matrix",
+    html='<div class="matrix"></div>',
+    css=sheet("matrix/grid.css"),
+    js=loader("parts/matrix/grid.js"),
+)
+
+
+def grid(
+    columns: Mapping[str, MatrixRun],
+    table: Sequence[ClassRows],
+    *,
+    release: str | None,
+    script: str | None,
+    opened: Sequence[str],
+    on_pick: Callable[[str, str], None],
+    on_open: Callable[[Sequence[str]], None],
+) -> None:
+    """Draw the table, whose outcomes are those of `columns`, by title.
+
+    `release` and `script` are selected, and the classes `opened` show their scripts. `on_pick` is called with
+    the title of a column and the name of a script, of which one may be empty; `on_open` with the classes.
+    """
+    key = "matrix_grid"
+
+    def picked() -> None:
+        if isinstance(picked := st.session_state[key].get("picked"), list) and len(picked) == 2:
+            on_pick(*map(str, picked))
+
+    def opens() -> None:
+        if isinstance(classes := st.session_state[key].get("opened"), list):
+            on_open([str(name) for name in classes])
+
+    every_row = [row for group in table for row in group.rows]
+    _component(
+        key=key,
+        # In a list: Streamlit looks for data frames in an object, and imports pandas for that.
+        data=[
+            {
+                "columns": list(columns),
+                "release": release,
+                "script": script,
+                "opened": list(opened),
+                "signs": {
+                    letter: [outcome.name.lower(), outcome.sign, outcome.words]
+                    for outcome, letter in _LETTERS.items()
+                    if outcome
+                },
+                "totals": _totals(every_row),
+                "groups": [
+                    {
+                        "name": group.script_class.value,
+                        "words": group.script_class.words,
+                        "totals": _totals(group.rows),
+                        "rows": [
+                            [
+                                row.script.name,
+                                row.script.sentence,
+                                "".join(_LETTERS[outcome] for outcome in row.outcomes),
+                            ]
+                            for row in group.rows
+                        ],
+                    }
+                    for group in table
+                ],
+            }
+        ],
+        on_picked_change=picked,
+        on_opened_change=opens,
+    )
+
+
+def _totals(rows: Sequence[ScriptRow]) -> list[list[int]]:
+    """For each column the counts of complete streams, reported errors and silent losses."""
+    return [[counts[outcome] for outcome in ScriptOutcome] for counts in dashboard.matrix_totals(rows)]

