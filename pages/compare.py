@@ -5,6 +5,7 @@ import streamlit as st
 from pages.parts.compare import repeats, sides, strips, tables, trial
 from pages.ui import pickers, state
 from pages.ui.banner import sentence_banner
+from pages.ui.sections import section
 
 session = state.current()
 sides.receive(session, pickers.uploads(session))
@@ -21,26 +22,20 @@ sentence_banner(
 strips.prompts(left, right, comparison)
 strips.tokens(session, left, right, comparison)
 
-texts, findings, timing, more = st.tabs(
-    ["Texts", "Findings", "Timing and settings", "More captures and runs"],
-    on_change="rerun",
-    key="compare_tab",
-)
-if texts.open:
-    with texts:
+match section(session, ["Texts", "Findings", "Timing", "More"], key="compare_section", first="Texts"):
+    case "Texts":
         st.caption("Delivered")
         tables.texts(comparison, "delivered", key="compare_delivered")
         st.caption("Generated")
         tables.texts(comparison, "generated", key="compare_generated")
-if findings.open:
-    with findings:
+    case "Findings":
         tables.findings(comparison)
-if timing.open:
-    with timing:
+    case "Timing":
         tables.timing(comparison, key="compare_timing")
         tables.settings(comparison)
-if more.open:
-    with more:
+    case "More":
         tables.several(session, left)
         repeats.repeats(session)
+    case _:
+        pass
 tables.download(comparison)

@@ -131,9 +131,10 @@ class Session(StripView):
 
     def turn_to(self, page: str) -> None:
         """Note the page that is open; a newly opened one shows the current selection."""
+        if page != self.page or went_back():
+            self.section = st.query_params.get("section")
         if page != self.page:
             self.page = page
-            self.section = None
             self.navigate(self.selection)
 
     def strip_of(self, page: str) -> StripView:
@@ -157,13 +158,14 @@ class Session(StripView):
 
     def show_address(self) -> None:
         """Name capture and token in the address bar, so that a link opens the same place."""
-        query = {"capture": self.capture, "section": self.section, **asdict(self.selection)}
+        query = {"capture": self.capture, **asdict(self.selection)}
         del query["finding"]
         self.address({name: str(value) for name, value in query.items() if value is not None})
 
     def address(self, query: Mapping[str, str]) -> None:
-        """Set the query of the address bar, and add the name of the kept uploads."""
-        whole = {**query, **({"uploads": self.kept} if self.kept else {})}
+        """Set the query of the address bar, and add the open section and the name of the kept uploads."""
+        added = {"section": self.section, "uploads": self.kept}
+        whole = {**query, **{name: value for name, value in added.items() if value}}
         if st.query_params.to_dict() != whole:
             st.query_params.from_dict(whole)
 

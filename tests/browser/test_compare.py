@@ -111,6 +111,37 @@ def test_one_press_asks_both_servers_and_a_reload_shows_the_same_comparison(
     assert page.url == before
 
 
+def test_both_pictures_grow_while_their_servers_answer(app: str, open_page: Callable[..., Page]) -> None:
+    page = open_page()
+    ask(page, app)
+    page.get_by_text("Messages, tools, sampling, faults, keys").click()
+    for side in ("left", "right"):
+        faults = page.get_by_role("combobox", name=f"Faults of the {side} built-in server")
+        pick(page, faults, "stall=5:6")
+        page.keyboard.press("Escape")
+        chosen = page.get_by_test_id("stMultiSelect").nth(["left", "right"].index(side))
+        expect(chosen).to_contain_text("stall=5:6")
+    page.get_by_role("button", name="Ask both").click()
+    expect(page.locator(".hi[data-ready]")).to_have_count(2)
+    counts = "() => [...document.querySelectorAll('.hi')].map(root => root.strip.model?.count ?? 0)"
+    page.wait_for_function(f"({counts})().every(count => count > 3)")
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("The tokens are the same")
+
+
+def test_the_section_is_in_the_address_and_a_reload_opens_it(
+    app: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page()
+    page.goto(f"{app}compare")
+    page.locator(".hi[data-ready]").wait_for()
+    page.locator(".st-key-compare_section").get_by_text("Findings").click()
+    page.wait_for_url(re.compile("section=Findings"))
+    page.reload()
+    page.locator(".hi[data-ready]").wait_for()
+    expect(page.get_by_role("radio", name="Findings")).to_be_checked()
+
+
 def test_several_runs_tell_rates_and_a_row_shows_its_pair(app: str, open_page: Callable[..., Page]) -> None:
     page = open_page()
     ask(page, app)

@@ -189,7 +189,7 @@ def test_a_server_that_is_not_there_is_told_before_anybody_asks(
 
 def test_chosen_captures_are_two_groups_of_runs() -> None:
     app = AppTest.from_file(PAGE, default_timeout=120)
-    app.session_state["compare_tab"] = "More captures and runs"
+    app.session_state["compare_section"] = "More"
     app.run()
     assert "Select the runs of each side" in app.info[1].value
     app.multiselect(key="compare_repeats_left").set_value([LEFT, RIGHT])

@@ -70,7 +70,7 @@ class _Feed:
             yield "retry: 500\n\n"
             while True:
                 ended = run.state is RunState.ENDED
-                self._registry.audit_soon(run)
+                due_s = self._registry.audit_soon(run)
                 grown = self._grown()
                 if grown is not None:
                     yield self._message("grow", grown)
@@ -82,9 +82,9 @@ class _Feed:
                 if ended and self._look is not None and self._look.final:
                     yield self._message("end", self._ended())
                     return
-                if await watch.changed(QUIET_S):
+                if await watch.changed(QUIET_S if due_s is None else min(due_s, QUIET_S)):
                     await asyncio.sleep(BATCH_S)
-                else:
+                elif due_s is None:
                     yield ": nothing new\n\n"
         finally:
             run.unwatch(watch)

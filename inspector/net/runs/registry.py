@@ -175,22 +175,27 @@ class Registry:
 
     # --- audits ---
 
-    def audit_soon(self, run: LiveRun) -> None:
-        """Audit a run in the background if its last audit is old enough; at once when it has ended."""
+    def audit_soon(self, run: LiveRun) -> float | None:
+        """Audit a run in the background if its last audit is old enough; at once when it has ended.
+
+        Returns the seconds after which to ask again where it is not old enough; None where nothing is new, or
+        an audit runs, which wakes the readers of the run.
+        """
         look, now = run.look, self._clock()
         if look is not None and look.final:
-            return
+            return None
         with self._lock:
             last = self._auditing.get(run.id)
             if last == float("inf"):
-                return
+                return None
             ended = run.state is RunState.ENDED
             pause = 0.0 if look is None else max(_AUDIT_EACH_S, _AUDIT_SHARE * look.cost_s)
             if not ended and last is not None and now - last < pause:
-                return
+                return None if look is not None and look.events == len(run.events) else last + pause - now
             self._auditing[run.id] = float("inf")
             self._audits = self._audits or ThreadPoolExecutor(1, thread_name_prefix="inspector-audit")
             self._audits.submit(self._audit, run)
+        return None
 
     def _audit(self, run: LiveRun) -> Look:
         try:

@@ -74,6 +74,8 @@ class FieldText(NamedTuple):
 class Look:
     """The result of an audit of the run so far."""
 
+    events: int
+    """Events that were audited, at least."""
     tokens: int
     """Tokens that were audited."""
     examined: Examined
@@ -305,10 +307,11 @@ class LiveRun:
 
     def audit(self) -> Look:
         """Audit the run so far; its duration grows with the run, so `registry` decides how often."""
-        started = time.perf_counter()
+        started, events = time.perf_counter(), len(self.events)
         reading = self.reading()
         examined = examine(reading)
         look = Look(
+            events=events,
             tokens=len(reading.choice.tokens),
             examined=examined,
             lane=ribbon(examined, reading.choice),

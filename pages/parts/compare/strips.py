@@ -5,11 +5,13 @@ from typing import Final, NamedTuple
 import streamlit as st
 
 from inspector import Comparison, dashboard
-from inspector.dashboard import ComparedRow
+from inspector.dashboard import ComparedRow, LiveRun
 from pages.parts.compare.sides import both, label
+from pages.parts.live.run_view import feed_address
 from pages.ui import captures
 from pages.ui.banner import banner
 from pages.ui.captures import Chosen
+from pages.ui.pickers import plain
 from pages.ui.prompt import two_prompts
 from pages.ui.state import Selection, Session
 from pages.ui.strip import Payload, RawEvent, pack, raw_events, strip
@@ -69,6 +71,13 @@ def _raw(session: Session, comparison: Comparison, row: _Row) -> None:
         text = inspection.reading.events[event].data if event >= 0 else ""
         events.append(RawEvent(side=side, event=event if event >= 0 else None, text=text))
     raw_events(row.payload, cell, events, key="compare_raw")
+
+
+def growing(session: Session, run: LiveRun, side: str) -> None:
+    """A run of one side while its tokens arrive."""
+    st.caption(f"{side}: {plain(run.header.model or 'model unknown')} at {plain(run.address)}")
+    payload = pack(dashboard.empty_strip(run.id), digest=run.id)
+    strip(payload, session.strip_of(f"compare_{side}"), key=f"compare_{side}_strip", feed=feed_address(run))
 
 
 def one_side(session: Session, side_capture: Chosen, side: str) -> None:

@@ -38,17 +38,24 @@ _EACH_S: Final = 0.5
 def asking(session: Session) -> tuple[Chosen | None, Chosen | None]:
     """Draw the form and the last trial; the pair to compare, once there is one."""
     trial = _trial_of(session)
-    going = trial is not None and not trial.ended
-    _form(session, trial if going else None)
     if trial is None:
+        _form(session, None)
         st.info(
             "Press **Ask both** to send the prompt to both servers and compare the responses. "
             "The built-in server replays real captures, so you can try this without a server.",
             icon=":material/play_arrow:",
         )
         return None, None
-    if going:
-        st.fragment(_progress, run_every=_EACH_S)(trial)
+    asked = " and ".join(plain(run.header.model or "a server") for run in (trial.left[0], trial.right[0]))
+    with st.expander(f"Asked {asked} · edit, ask again"):
+        _form(session, trial)
+    if not trial.ended:
+        with st.container(horizontal=True, vertical_alignment="bottom", key="ask_line"):
+            st.fragment(_progress, run_every=_EACH_S)(trial)
+            if st.button("Stop", icon=":material/stop_circle:", key="ask_stop", width=95):
+                trial.stop()
+        for side, run in zip(_SIDES, (trial.left[0], trial.right[0]), strict=True):
+            strips.growing(session, run, side)
         return None, None
     return _pair(session, trial)
 
@@ -67,16 +74,18 @@ def _trial_of(session: Session) -> Trial | None:
 
 
 def _form(session: Session, trial: Trial | None) -> None:
-    """Draw the form; `trial` is the one in progress."""
+    """Draw the form, with the servers of the last trial where the page was loaded again."""
+    going = trial is not None and not trial.ended
     requests: list[tuple[Server, str] | None] = []
-    for column, side in zip(st.columns(2, gap="medium"), _SIDES, strict=True):
+    before = (None, None) if trial is None else (trial.left[0], trial.right[0])
+    for column, side, run in zip(st.columns(2, gap="medium"), _SIDES, before, strict=True):
         with column:
-            requests.append(_side(side))
+            requests.append(_side(side, run))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.segmented_control(
             "Endpoint",
             dashboard.asked_endpoints(),
-            default=Endpoint.CHAT,
+            default=Endpoint.CHAT if trial is None else trial.left[0].header.endpoint,
             required=True,
             key="ask_endpoint",
         )
@@ -89,15 +98,13 @@ def _form(session: Session, trial: Trial | None) -> None:
             width=120,
             help="With several runs, the page shows how many fail and if the difference is significant.",
         )
-        if trial is not None and st.button("Stop", icon=":material/stop_circle:", key="ask_stop", width=95):
-            trial.stop()
         start = st.button(
             "Ask both",
             icon=":material/play_arrow:",
             type="primary",
             key="ask_start",
             width=120,
-            disabled=trial is not None or None in requests,
+            disabled=going or None in requests,
         )
     st.text_input("Prompt", PROMPT, key="ask_prompt")
     with st.expander("Messages, tools, sampling, faults, keys", key="ask_more"):
@@ -114,21 +121,23 @@ def _form(session: Session, trial: Trial | None) -> None:
             st.rerun()
 
 
-def _side(side: str) -> tuple[Server, str] | None:
-    """Draw the fields of one side; its server and model, None if no request can be sent."""
+def _side(side: str, run: LiveRun | None) -> tuple[Server, str] | None:
+    """Draw the fields of one side, first those of a run; its server and model, None for no request."""
     address = st.text_input(
         f"{side.capitalize()} server",
-        built_in_address(),
+        built_in_address() if run is None else run.address,
         key=f"ask_{side}_address",
         help=ADDRESS_HELP,
     )
-    endpoint = Endpoint(st.session_state.get("ask_endpoint") or Endpoint.CHAT)
+    asked = Endpoint.CHAT if run is None else run.header.endpoint
+    endpoint = Endpoint(st.session_state.get("ask_endpoint") or asked)
     reached_server = reached(lambda: _server(side, address), endpoint)
     server, models, trouble, _ = reached_server
+    first = _FIRST[side] if run is None else run.header.model
     model = st.selectbox(
         f"{side.capitalize()} model",
         models,
-        index=models.index(_FIRST[side]) if _FIRST[side] in models else 0 if models else None,
+        index=models.index(first) if first in models else 0 if models else None,
         key=f"ask_{side}_model_{address}_{endpoint}",
         accept_new_options=True,
         placeholder="model name",

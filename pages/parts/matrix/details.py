@@ -27,7 +27,10 @@ _ENGINES: Final = {
 def legend() -> str:
     """What a row is, and what the three signs mean."""
     signs = " · ".join(f"{outcome.sign} {outcome.words}: {meaning}" for outcome, meaning in MEANINGS.items())
-    return f"A script is one sequence of tokens, given to every release. {signs}. A number counts silent losses; after ▲, reported errors."
+    return (
+        f"A script is one sequence of tokens, given to every release. {signs}. "
+        "A number counts silent losses; after ▲, reported errors."
+    )
 
 
 def cell(run: MatrixRun, endpoint: Endpoint, script: Script, runs: Sequence[MatrixRun]) -> None:

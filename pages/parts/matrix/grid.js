@@ -2,7 +2,7 @@
 //
 // A grid in the sense of ARIA: one cell can be reached by Tab, the arrows move from there, Enter picks.
 
-import { drawn, make } from "../../ui/dom.js";
+import { make } from "../../ui/dom.js";
 import { isDark } from "../../ui/strip/draw/canvas.js";
 
 /** @import { Component } from "../../ui/component.d.ts" */
@@ -78,7 +78,6 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
       setTriggerValue?.("opened", [...opened]);
     } else if (release || script) setTriggerValue?.("picked", [release, script]);
   }
-  drawn(parentElement);
 }
 
 /**

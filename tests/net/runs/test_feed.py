@@ -128,6 +128,18 @@ def test_a_growing_run_is_sent_as_it_grows_and_outlives_a_closed_tab(
     assert ids(read(address, run, int(before[0]))) == whole(registry, run)[int(before[0]) :]
 
 
+def test_a_stream_that_pauses_is_audited_to_its_last_token(registry: Registry, address: str) -> None:
+    run = record(registry, end=False, events=2)
+    url = f"{address}/inspector/runs/{run}/feed?from=0"
+    with httpx.stream("GET", url, timeout=10) as answer:
+        received = messages(answer.iter_lines())
+        next(columns for _, _, columns in received if "audited" in columns)
+        for event in CAPTURE.events[2:5]:  # sooner than an audit is repeated; then the server says nothing
+            registry.event(run, event)
+        tokens = len(whole(registry, run))
+        assert next(columns for _, _, columns in received if columns.get("audited") == tokens)
+
+
 def test_several_tabs_read_the_same_run_at_once(registry: Registry, address: str) -> None:
     run = record(registry, end=False, events=1)
     got: list[list[int]] = []
