@@ -7,7 +7,7 @@
 Rows and payloads for the pages, live runs, the routes of the dashboard's own port, results of the lab.
 """
 
-from inspector.analysis.audit.kinds import kind_and_key, kind_label
+from inspector.analysis.audit.kinds import kind_label
 from inspector.analysis.audit.rejection_findings import rejected
 from inspector.analysis.audit.wording import explain
 from inspector.analysis.metrics import figures
@@ -31,7 +31,15 @@ from inspector.data.scan import (
 from inspector.data.scan import Summary as LibrarySummary
 from inspector.data.scan import Tally as LibraryTally
 from inspector.data.scan import summarise as library_summary
-from inspector.data.scan.offers import SCANS_VARIABLE, offered_scans, open_row, scan_stamp
+from inspector.data.scan.offers import (
+    offered_scans,
+    open_row,
+    scan_example,
+    scan_stamp,
+    typed_scan,
+)
+from inspector.data.scan.scanning import Progress as ScanProgress
+from inspector.data.scan.scanning import progress_words
 from inspector.files.importers import FORMATS
 from inspector.files.store import Builtin, builtin
 from inspector.files.uploads import Shelf, Upload
@@ -120,7 +128,6 @@ __all__ = [
     "LIBRARY_SORTS",
     "PROMPT_FILE_MIB",
     "RUNS_AT_MOST",
-    "SCANS_VARIABLE",
     "SWEEP_WARM_UP",
     "UNSTREAMED",
     "Answer",
@@ -166,6 +173,7 @@ __all__ = [
     "Retention",
     "Route",
     "RunState",
+    "ScanProgress",
     "Script",
     "ScriptOutcome",
     "ScriptRow",
@@ -219,7 +227,6 @@ __all__ = [
     "headline_with_prompt",
     "is_log",
     "json_bytes",
-    "kind_and_key",
     "kind_label",
     "lab_scripts",
     "library_summary",
@@ -243,6 +250,7 @@ __all__ = [
     "probe_summary",
     "probes",
     "progress_line",
+    "progress_words",
     "prompt_blocks",
     "prompt_label",
     "prompt_of",
@@ -254,6 +262,7 @@ __all__ = [
     "rejected",
     "run_rows",
     "runs_routes",
+    "scan_example",
     "scan_stamp",
     "script_asks",
     "script_controls",
@@ -267,6 +276,7 @@ __all__ = [
     "timing_rows",
     "trusted_hosts",
     "twin_of",
+    "typed_scan",
     "unique_runs",
     "value_words",
     "version_words",

@@ -9,20 +9,12 @@ from pages.ui.errors import show_error
 from pages.ui.pickers import plain
 
 session = state.current()
-scans = dashboard.offered_scans()
-if not scans:
-    st.info(
-        "No scan yet. Run `python -m inspector scan PLACE...` on folders, zip archives or URLs of captures, "
-        "and reload this page. It shows scans in the folder of live captures, and in the folders named by "
-        f"`{dashboard.SCANS_VARIABLE}`. Scans need an extra: "
-        '`pip install "harmony-inspector[scan]"`, in a checkout `pip install -r requirements-scan.txt`.',
-        icon=":material/inventory_2:",
-    )
+query = parts.choose(session)
+if query is None:
+    parts.first_steps()
     st.stop()
-
-query = parts.choose(session, scans)
 try:
-    library = parts.opened(scans[query.scan])
+    library = parts.opened(query.folder)
     summary = dashboard.library_summary(library, query.words)
     groups = summary.versions if query.by == "version" else library.groups(query.by, query.words)
     st.markdown(f"# {plain(summary.sentence)}")

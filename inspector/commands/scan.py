@@ -162,6 +162,7 @@ def _scan_lines(progress: Progress, ignored: Mapping[str, int], out: Path) -> li
             f"{count(total, 'file')} of other types {'was' if total == 1 else 'were'} ignored: {endings}"
             f"{', ...' if len(most) > _ENDINGS else ''}; name a file or glob to read it"
         )
+    lines.append(f"to see them: the Library page of the dashboard, Scan: {out.resolve()}")
     return lines
 
 

@@ -3,7 +3,8 @@
 // goes through tokens: test_back_goes_through_captures_and_pages_and_not_through_tokens in tests/browser holds it.
 
 // Parameters whose values somebody chose.
-const CHOICES = "capture left right run trial release script from to".split(" ");
+const CHOICES = "capture left right run trial probe scan release script from to".split(" ");
+const NARROWING = ["filter"]; // the first value is a step too
 
 /**
  * True where a change of the address is a step of its own; a page that only adds what it opened with is none.
@@ -12,10 +13,8 @@ const CHOICES = "capture left right run trial release script from to".split(" ")
  */
 export function isStep(from, to) {
   if (from.pathname !== to.pathname) return true;
-  return CHOICES.some((name) => {
-    const before = from.searchParams.get(name);
-    return before !== null && before !== to.searchParams.get(name);
-  });
+  const differs = (/** @type {string} */ name) => from.searchParams.get(name) !== to.searchParams.get(name);
+  return CHOICES.some((name) => from.searchParams.has(name) && differs(name)) || NARROWING.some(differs);
 }
 
 /**

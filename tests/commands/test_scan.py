@@ -37,10 +37,11 @@ def test_the_first_line_says_what_was_found(tmp_path: Path, capsys: pytest.Captu
     id_lists(tmp_path / "in", 2)
     (tmp_path / "in" / "notes.md").write_text("x")
     assert main(["scan", str(tmp_path / "in"), "--out", str(tmp_path / "out")]) == 0
-    first, *_, read, ignored = capsys.readouterr().out.splitlines()
+    first, *_, read, ignored, page = capsys.readouterr().out.splitlines()
     assert first == "None of 2 captures has errors."
     assert read == f"2 files read, 0 unchanged; tables in {tmp_path / 'out'}"
     assert ignored == "1 file of other types was ignored: .md (1); name a file or glob to read it"
+    assert page.endswith(f"Scan: {tmp_path / 'out'}")
     (tmp_path / "empty").mkdir()
     assert main(["scan", str(tmp_path / "empty"), "--out", str(tmp_path / "other")]) == 0
     assert capsys.readouterr().out.startswith("The scan found no captures.\n")

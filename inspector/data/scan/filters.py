@@ -132,9 +132,11 @@ def is_expression(text: str, ask: Ask) -> bool:
 
 
 def narrowed(words: str, column: str, value: str | int | None, ask: Ask) -> str:
-    """A filter with one more condition; one about findings may be met by a finding of its own."""
+    """A filter with one more condition, once; one about findings may be met by a finding of its own."""
     more = f"{column} IS NULL" if value is None else f"{column} = {_literal(value)}"
     before = words.strip(" ;")
+    if not {more, f"finding({more})"}.isdisjoint(before.split(" AND ")):
+        return before
     if COLUMNS[column].table is Table.FINDINGS and (before or value is None):
         more = f"finding({more})"
     if not before:

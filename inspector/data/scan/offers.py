@@ -1,13 +1,14 @@
 """Which scans the dashboard shows, and how a row of one becomes a capture again.
 
-The operator names the folders; nobody types a path into a page. The rows of a folder name files, and a folder
-may come from elsewhere: so a file is shown only if its content has the hash that its row has, which whoever
-made the row must have known, and a remote place is asked only if the operator allowed it.
+The operator names the folders, or somebody types one into the Library page. No address names a folder: it may
+come from another web page. The rows of a folder name files, and a folder may come from elsewhere: so a file
+is shown only if its content has the hash that its row has, which whoever made the row must have known, and a
+remote place is asked only if the operator allowed it.
 """
 
 import os
 import stat
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +19,8 @@ from inspector.data.scan.folder import MANIFEST, is_scan
 from inspector.data.scan.items import Item, ItemReader, from_text
 from inspector.data.scan.remote import is_url
 from inspector.data.scan.rows import digest_of
-from inspector.files.store import loads_all
+from inspector.data.scan.scanning import Progress, scan
+from inspector.files.store import FIXTURES, loads_all
 from inspector.net.runs.registry import FOLDER_VARIABLE
 
 SCANS_VARIABLE: Final = "HARMONY_INSPECTOR_SCANS"
@@ -29,16 +31,41 @@ REMOTE_VARIABLE: Final = "HARMONY_INSPECTOR_REMOTE"
 """Environment variable with beginnings of URLs from which the dashboard may read, separated by spaces."""
 
 
-def offered_scans() -> dict[str, Path]:
-    """The scans that the operator allows, by the name that pages and addresses use."""
+def offered_scans(typed: Iterable[Path] = ()) -> dict[str, Path]:
+    """The scans that the operator allows and those typed, by the name that pages and addresses use."""
     extra = [Path(path) for path in os.environ.get(SCANS_VARIABLE, "").split(os.pathsep) if path]
     scans: dict[str, Path] = {}
-    for folder in (Path(os.environ.get(FOLDER_VARIABLE, "captures")), *extra):
+    for folder in (_captures(), *extra, *typed):
         for candidate in (folder, *_subfolders(folder)):
             resolved = candidate.resolve()
             if is_scan(candidate) and resolved not in scans.values():
                 scans[_free_name(resolved, scans)] = resolved
     return scans
+
+
+def typed_scan(text: str) -> Path:
+    """The folder that somebody typed; raises InspectorError where it has no scan."""
+    folder = Path(text.strip()).expanduser()
+    try:
+        if is_scan(folder) or any(map(is_scan, _subfolders(folder))):
+            return folder
+    except (OSError, ValueError):
+        pass
+    raise InspectorError(f"{text.strip()}: no scan there; name the folder of `scan --out`, as a full path")
+
+
+def scan_example(tell: Callable[[Progress], None] = lambda _: None) -> None:
+    """Scan the captures of the repository into the folder of live captures.
+
+    They are those of eight releases in fixtures/matrix; in an installed package, which has none, the built-in
+    ones.
+    """
+    places = sorted(FIXTURES.glob("matrix/*.zip")) or sorted(FIXTURES.glob("*.jsonl"))
+    scan([str(place) for place in places], _captures() / "example", tell=tell)
+
+
+def _captures() -> Path:
+    return Path(os.environ.get(FOLDER_VARIABLE, "captures"))
 
 
 def _free_name(path: Path, taken: Container[str]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from inspector.analysis.audit.kinds import kind_and_key
-from inspector.capture.formats import count, number
+from inspector.capture.formats import count, number, plural
 from inspector.data.scan.library import Counts, Group, Library, Tally
 from inspector.issues import Situation, first_step, issues
 from inspector.issues.versions import as_version
@@ -65,7 +65,7 @@ def _sentence(
         sentence = (
             f"{number(counts.error)} of {captures} {verb} errors ({share_words(counts)}){_since(*first)}"
         )
-        sentence += _worst_version(counts, versions)
+        sentence += _worst_versions(versions)
     else:
         sentence = f"None of {captures} has errors"
         if counts.warning:
@@ -82,18 +82,21 @@ def _since(day: str | None, undated: int) -> str:
     return f", the first with a known date on {day}" if undated else f", the first on {day}"
 
 
-def _worst_version(counts: Counts, versions: Sequence[Group]) -> str:
-    """The version with more errors than any other, where there is one and it is known."""
-    ranked = sorted(versions, key=lambda group: -group.counts.error)
-    if sum(group.value is not None and group.counts.captures > 0 for group in ranked) < 2:
+def _worst_versions(versions: Sequence[Group]) -> str:
+    """The known versions with the highest rate of errors, where not all have the same."""
+    known = [group for group in versions if group.value is not None and group.counts.captures]
+    highest = max((group.counts.share or 0 for group in known), default=0)
+    worst = [group for group in known if group.counts.share == highest]
+    if not highest or len(worst) == len(known):
         return ""
-    worst, second = ranked[:2]
-    if worst.value is None or worst.counts.error == second.counts.error:
-        return ""
-    words = f"({number(worst.counts.error)} of {number(worst.counts.captures)})"
-    if 2 * worst.counts.error > counts.error:
-        return f"; most are from version {worst.value} {words}"
-    return f"; version {worst.value} has the most {words}"
+    words = [
+        f"{group.value} ({number(group.counts.error)} of {number(group.counts.captures)})"
+        for group in worst[:_VERSIONS]
+    ]
+    if len(worst) > _VERSIONS:
+        words.append(f"{count(len(worst) - _VERSIONS, 'other')}")
+    listed = f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
+    return f"; the rate is highest with {plural(len(words), 'version')} {listed}"
 
 
 def share_words(counts: Counts) -> str:

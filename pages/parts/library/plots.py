@@ -1,4 +1,4 @@
-"""The plot of the Library page: captures of each group, by verdict."""
+"""The plot of the Library page: the share of each verdict in each group."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -20,14 +20,13 @@ _PATTERNS: Final = {"error": "/", "warning": ".", "unknown": "x", "clean": ""}
 """Readable without colour."""
 
 
-def verdicts(by: str, groups: Sequence[LibraryGroup], theme: str) -> go.Figure | None:
-    """Stacked bars, one for each of the first groups; None for fewer than two groups.
+def verdicts(by: str, groups: Sequence[LibraryGroup], theme: str) -> go.Figure:
+    """Stacked shares, a bar for each of the first groups that have captures.
 
+    A group with few captures counts as much as one with many, so the words of a bar give both numbers.
     Bars are horizontal where the names of the groups are too long for vertical ones.
     """
     plotted = [group for group in groups if group.counts.captures][:_VERTICAL]
-    if len(plotted) < 2:
-        return None
     names = _labels([dashboard.value_words(group.value, by) for group in plotted])
     horizontal = max(map(len, names)) > _SHORT
     if horizontal:
@@ -35,28 +34,35 @@ def verdicts(by: str, groups: Sequence[LibraryGroup], theme: str) -> go.Figure |
     figure = go.Figure()
     for level in _LEVELS:
         amounts = [getattr(group.counts, level) for group in plotted]
+        shares = [amount / group.counts.captures for amount, group in zip(amounts, plotted, strict=True)]
         if any(amounts):
             figure.add_bar(
-                x=amounts if horizontal else names,
-                y=names if horizontal else amounts,
+                x=shares if horizontal else names,
+                y=names if horizontal else shares,
+                customdata=[
+                    f"{amount:,} of {group.counts.captures:,}"
+                    for amount, group in zip(amounts, plotted, strict=True)
+                ],
                 orientation="h" if horizontal else "v",
                 name=level,
                 marker={
                     "color": shade(f"level-{level}", theme),
                     "pattern": {"shape": _PATTERNS[level], "solidity": 0.2, "fillmode": "overlay"},
                 },
-                hovertemplate=f"%{{{'x' if horizontal else 'y'}:,}} {level}",
+                hovertemplate=f"%{{customdata}} {level}",
             )
     figure.update_layout(
         barmode="stack",
+        clickmode="event+select",
+        dragmode=False,
         height=340 if horizontal else 300,
         margin={"l": 8, "r": 8, "t": 24, "b": 8},
         legend={"orientation": "h", "y": 1.12, "x": 0, "traceorder": "normal"},
         hovermode="y unified" if horizontal else "x unified",
     )
-    groups_axis, amounts_axis = (figure.layout.yaxis, figure.layout.xaxis)[:: 1 if horizontal else -1]
+    groups_axis, shares_axis = (figure.layout.yaxis, figure.layout.xaxis)[:: 1 if horizontal else -1]
     groups_axis.update(title_text=dashboard.column_words(by), type="category")
-    amounts_axis.update(title_text="captures", rangemode="tozero", tickformat=",~f")
+    shares_axis.update(title_text="share of captures", range=[0, 1], tickformat=".0%")
     if horizontal:
         groups_axis.update(autorange="reversed", automargin=True, title_text="")
     return figure

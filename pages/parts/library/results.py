@@ -9,12 +9,12 @@ import streamlit as st
 from inspector import InspectorError, dashboard
 from inspector.dashboard import Library, LibraryGroup, LibrarySummary, LibraryTally
 from pages.parts.library import plots
-from pages.parts.library.choosing import LibraryQuery, clear, only
+from pages.parts.library.choosing import CLICKS, LibraryQuery, clear, only
 from pages.ui.captures import take
 from pages.ui.errors import show_error
 from pages.ui.pickers import plain
 from pages.ui.state import Opened, Session
-from pages.ui.tables import counts, table_height
+from pages.ui.tables import counts, selected_row, table_height
 
 _ROWS: Final = 200
 _FINDINGS: Final = 20
@@ -31,63 +31,68 @@ _LEVELS: Final = {
 
 
 def groups(library: Library, query: LibraryQuery, rows: Sequence[LibraryGroup]) -> None:
-    """A row and a bar for each group; a selected group can become part of the filter."""
+    """A row and a bar for each group; a click on one adds it to the filter."""
     if not rows:
         return
     left, right = st.columns([1, 1], gap="medium")
     with left:
         st.header(f"By {dashboard.column_words(query.by)}", anchor=False)
         table = pd.DataFrame(dashboard.group_cells(query.by, rows))
-        chosen = _chosen(table, _key("library_groups", query[:3]), "Captures of each group by verdict")
-        picked = rows[chosen[0]] if chosen and chosen[0] < len(rows) else None
-        st.button(
-            "Only these captures",
-            icon=":material/filter_alt:",
-            key="library_only",
-            disabled=picked is None,
-            on_click=only,
-            args=(library, query.words, query.by, None if picked is None else picked.value),
-            help="Select a row of the table first.",
+        _narrowing(
+            library,
+            query,
+            table,
+            query.by,
+            [group.value for group in rows],
+            key=_key("library_groups", query[:3]),
+            alt="Captures of each group by verdict",
         )
     with right:
-        figure = plots.verdicts(query.by, rows, "dark" if st.context.theme.type == "dark" else "light")
-        if figure is None:
-            st.caption("There is only one group, so there is nothing to compare.")
-        else:
-            st.plotly_chart(
-                figure,
-                key="library_plot",
-                config={"displayModeBar": False},
-                alt=f"Captures by {dashboard.column_words(query.by)} and verdict",
-            )
-            if len(rows) > (drawn := len(figure.data[0].x)):
-                st.caption(f"The first {drawn} of {len(rows):,} groups, in the order of the table.")
+        plotted = [group for group in rows if group.counts.captures]
+        if not plotted:
+            return
+        figure = plots.verdicts(query.by, plotted, "dark" if st.context.theme.type == "dark" else "light")
+        key = _key("library_plot", query[:3])
+
+        def pick() -> None:
+            if points := st.session_state[key]["selection"]["points"]:
+                only(library, query.words, query.by, plotted[points[0]["point_index"]].value)
+
+        st.plotly_chart(
+            figure,
+            key=key,
+            config={"displayModeBar": False},
+            on_select=pick,
+            selection_mode="points",
+            alt=f"Share of verdicts by {dashboard.column_words(query.by)}",
+        )
+        if len(rows) > (drawn := len(figure.data[0].x)):
+            st.caption(f"The first {drawn} of {len(rows):,} groups, in the order of the table.")
 
 
 def kinds_and_causes(library: Library, query: LibraryQuery, summary: LibrarySummary) -> None:
-    """The kinds of findings, the known issues that explain them, and what to do about one."""
+    """The kinds of findings, and the known issues that explain them; a click adds one to the filter."""
     if not summary.kinds:
         return
     left, right = st.columns([1, 1], gap="medium")
     with left:
         st.header("Findings", anchor=False)
-        rows = [
+        table = pd.DataFrame(
             {
-                "kind": dashboard.kind_and_key(tally.value),
+                "kind": dashboard.kind_label(tally.value),
                 "captures": tally.captures,
                 "findings": tally.findings,
                 "versions": dashboard.version_words(tally),
             }
             for tally in summary.kinds
-        ]
-        table = pd.DataFrame(rows)
-        st.dataframe(
+        )
+        _narrowing(
+            library,
+            query,
             table,
-            hide_index=True,
-            width="stretch",
-            height=table_height(len(rows), _HEIGHT),
-            key="library_kinds",
-            column_config=counts(table),
+            "kind",
+            [tally.value for tally in summary.kinds],
+            key=_key("library_kinds", query[:2]),
             alt="Kinds of findings by the captures that have one",
         )
     with right:
@@ -98,45 +103,58 @@ def kinds_and_causes(library: Library, query: LibraryQuery, summary: LibrarySumm
             st.caption("No finding has a known issue.")
 
 
-def _chosen(table: pd.DataFrame, key: str, words: str) -> list[int]:
-    """Draw a table of which one row may be selected; its number, or none."""
-    drawn = st.dataframe(
+def _narrowing(
+    library: Library,
+    query: LibraryQuery,
+    table: pd.DataFrame,
+    column: str,
+    values: Sequence[str | int | None],
+    *,
+    key: str,
+    alt: str,
+) -> None:
+    """Draw a table in which a click on a row keeps the captures with its value of a column."""
+
+    def pick() -> None:
+        row = selected_row(st.session_state[key], len(values))
+        if row is not None:
+            only(library, query.words, column, values[row])
+
+    st.dataframe(
         table,
         hide_index=True,
         width="stretch",
         height=table_height(len(table), _HEIGHT),
-        on_select="rerun",
-        selection_mode="single-row",
+        on_select=pick,
+        selection_mode="single-cell",
         key=key,
         column_config=counts(table),
-        alt=words,
+        alt=alt,
     )
-    return list(drawn["selection"]["rows"])
 
 
 def _causes(library: Library, query: LibraryQuery, tallies: Sequence[LibraryTally]) -> None:
-    """The known issues, and what to do about the selected one, first about that with most captures."""
-    rows = [
+    """The known issues, and what to do about the first, which most captures have."""
+    table = pd.DataFrame(
         {
             "captures": tally.captures,
             "known issue": dashboard.cause_title(tally.value) or tally.value,
             "versions": dashboard.version_words(tally),
-            "id": tally.value,
         }
         for tally in tallies
-    ]
-    table = pd.DataFrame(rows)
-    chosen = _chosen(table, _key("library_causes", query[:2]), "Known issues by the captures that have one")
-    tally = tallies[chosen[0] if chosen and chosen[0] < len(tallies) else 0]
-    title = dashboard.cause_title(tally.value) or tally.value
-    st.markdown(f"**{plain(title)}**: {plain(dashboard.cause_fix(tally.value, tally.releases))}")
-    st.button(
-        f"Only these {dashboard.number(tally.captures)} {dashboard.plural(tally.captures, 'capture')}",
-        icon=":material/filter_alt:",
-        key="library_only_cause",
-        on_click=only,
-        args=(library, query.words, "finding_cause", tally.value),
     )
+    _narrowing(
+        library,
+        query,
+        table,
+        "finding_cause",
+        [tally.value for tally in tallies],
+        key=_key("library_causes", query[:2]),
+        alt="Known issues by the captures that have one",
+    )
+    first = tallies[0]
+    title = dashboard.cause_title(first.value) or first.value
+    st.markdown(f"**{plain(title)}**: {plain(dashboard.cause_fix(first.value, first.releases))}")
 
 
 def captures_table(session: Session, library: Library, query: LibraryQuery, total: int) -> None:
@@ -147,24 +165,24 @@ def captures_table(session: Session, library: Library, query: LibraryQuery, tota
         return
     st.header("Captures", anchor=False)
     table = pd.DataFrame(list(map(_cells, rows)))
-    chosen = st.dataframe(
+    selection = st.dataframe(
         table,
         hide_index=True,
         width="stretch",
         height=table_height(len(rows), 420),
         on_select="rerun",
-        selection_mode="single-row",
+        selection_mode="single-cell",
         key=_key("library_captures", query),
         placeholder=_UNKNOWN,
         column_config={**counts(table), "day": st.column_config.TextColumn(width=100)},
         alt="One row per capture: verdict, version, endpoint, tokens, findings, day, file, cause, model",
-    )["selection"]["rows"]
+    )
     if total > len(rows):
         st.caption(
             f"The first {len(rows):,} of {total:,}. Filter or sort to see others; "
             "`python -m inspector library --csv FILE` writes all."
         )
-    _details(session, library, rows[chosen[0] if chosen and chosen[0] < len(rows) else 0])
+    _details(session, library, rows[selected_row(selection, len(rows)) or 0])
 
 
 def _nothing(library: Library, query: LibraryQuery) -> None:
@@ -181,15 +199,17 @@ def _nothing(library: Library, query: LibraryQuery) -> None:
 
 
 def _key(name: str, content: object) -> str:
-    """The key of a table: a new one if a row was selected in its earlier content.
+    """The key of a table: a new one after a click, and if a row was selected in its earlier content.
 
-    The browser rebuilds a table whose key is new, which takes longer than the rest of a filter change.
+    The browser rebuilds a table whose key is new, which takes longer than the rest of a filter change. After a
+    selection elsewhere, a table that keeps its key ignores the first click (Streamlit 1.67).
     """
-    turn, before = st.session_state.get(f"{name}_shown", (0, content))
+    clicks = st.session_state.get(CLICKS, 0)
+    turn, before, clicks_before = st.session_state.get(f"{name}_shown", (0, content, clicks))
     kept = st.session_state.get(f"{name} {turn}")
-    if content != before and kept and kept["selection"]["rows"]:
+    if clicks != clicks_before or (content != before and kept and any(kept["selection"].values())):
         turn += 1
-    st.session_state[f"{name}_shown"] = turn, content
+    st.session_state[f"{name}_shown"] = turn, content, clicks
     return f"{name} {turn}"
 
 
@@ -233,7 +253,7 @@ def _details(session: Session, library: Library, row: dict[str, Any]) -> None:
             st.switch_page("replay.py")
     findings = library.findings([row["id"]])
     if findings:
-        kinds = [dashboard.kind_and_key(finding["kind"]) for finding in findings[:_FINDINGS]]
+        kinds = [dashboard.kind_label(finding["kind"]) for finding in findings[:_FINDINGS]]
         lines = [
             f"- {finding['severity']} · {kind} · {plain(finding['message'])}"
             for finding, kind in zip(findings, kinds, strict=False)

@@ -205,6 +205,7 @@ def test_words_are_searched_in_captures_and_findings(library: Library) -> None:
 )
 def test_a_group_narrows_any_filter(words: str, narrower: str, library: Library) -> None:
     assert library.narrowed(words, "kind", "misrouted") == narrower
+    assert library.narrowed(narrower, "kind", "misrouted") == narrower
     assert kept(library, narrower) == kept(library, words) & kept(library, "kind = 'misrouted'") != set()
 
 

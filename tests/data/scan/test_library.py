@@ -110,7 +110,15 @@ def counted(captures: int, **levels: int) -> Counts:
             counted(9, error=4, clean=5),
             {"1": counted(3, error=2), "2": counted(3, error=1), "3": counted(3, error=1)},
             ("2026-11-02", 0),
-            "4 of 9 captures have errors (44%), the first on 2026-11-02; version 1 has the most (2 of 3).",
+            "4 of 9 captures have errors (44%), the first on 2026-11-02; "
+            "the rate is highest with version 1 (2 of 3).",
+        ),
+        (
+            counted(13, error=5),
+            {"1": counted(1, error=1), "2": counted(2, error=2), "3": counted(10, error=2)},
+            (None, 5),
+            "5 of 13 captures have errors (38%); "
+            "the rate is highest with versions 1 (1 of 1) and 2 (2 of 2).",
         ),
         (
             counted(6, error=2),
