@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
@@ -87,12 +88,10 @@ def diagnose_log(session: Session, name: str, content: bytes) -> None:
 def compare_with(session: Session, name: str) -> None:
     """Offer a second capture, and open both on the Compare page, this one on the left."""
     with st.popover("Compare", icon=":material/compare_arrows:", width="content"):
-        right = st.selectbox(
+        right = select(
+            session,
             "Right side",
             [candidate for candidate in captures.names(session) if candidate != name],
-            index=None,
-            format_func=captures.labels(session),
-            placeholder="Select a capture",
             width=480,
             key=f"replay_compare_{name}",
         )
@@ -105,6 +104,22 @@ def compare(left: str, right: str) -> None:
     st.switch_page("compare.py", query_params={"left": left, "right": right})
 
 
+def select(
+    session: Session, label: str, names: Sequence[str], *, index: int | None = None, key: str, **options: Any
+) -> str | None:
+    """A list of captures, found by any part of the title, the name or what it shows; the one chosen."""
+    return st.selectbox(
+        label,
+        names,
+        index=index,
+        key=key,
+        format_func=captures.labels(session),
+        filter_mode="contains",  # the default also matches letters that are scattered over the line
+        placeholder="Select a capture",
+        **options,
+    )
+
+
 def capture(session: Session) -> str | None:
     """The list of captures; the name of the one chosen."""
     available = captures.names(session)
@@ -112,12 +127,11 @@ def capture(session: Session) -> str | None:
         follow_link(session, available)
     if not available:
         return session.capture
-    picked = st.selectbox(
+    picked = select(
+        session,
         "Capture",
         available,
         index=available.index(session.capture) if session.capture in available else None,
-        format_func=captures.labels(session),
-        placeholder="Select a capture",
         label_visibility="collapsed",
         key=f"replay_capture_{session.capture}",
     )

@@ -29,6 +29,11 @@ class Opened:
     level: Level | None = None
     """Its verdict; None for one that is too long to be audited before it is chosen."""
 
+    @property
+    def from_matrix(self) -> bool:
+        """True for a capture of the Matrix page, whose digest is not that of a file."""
+        return self.digest == f"matrix {self.name}"
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:

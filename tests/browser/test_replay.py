@@ -109,6 +109,26 @@ def test_another_capture_is_chosen_from_the_list_and_drawn_from_its_start(app: s
     expect(page.locator(".cell.selected")).to_have_count(0)
 
 
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        ("whole", "responses-whole-vllm-0.14.1"),
+        ("responses-disconnected", "responses-disconnected-vllm-0.13.0"),
+        ("Unknown role: assistantary", "chat-unknown-role-vllm-0.13.0"),
+    ],
+)
+def test_the_list_of_captures_finds_a_name_or_a_title_first(
+    app: str, open_page: Open, words: str, first: str
+) -> None:
+    page = goto(open_page(), app)
+    box = page.get_by_role("combobox", name="Capture")
+    box.click()
+    box.fill(words)
+    expect(page.get_by_role("option").first).to_contain_text(f" · {first} · ")
+    box.press("Enter")
+    page.wait_for_url(f"**capture={first}*")
+
+
 def test_back_goes_through_captures_and_pages_and_not_through_tokens(app: str, open_page: Open) -> None:
     page = goto(open_page(), app)
     heading = page.get_by_role("heading", level=1)

@@ -9,6 +9,7 @@ from inspector import Endpoint, dashboard
 from inspector.lab.results import all_runs
 from pages.parts.matrix import body as matrix
 from pages.parts.matrix import choosing
+from pages.ui.captures import title
 
 PAGE = str(Path(__file__).parents[2] / "pages" / "matrix.py")
 
@@ -205,7 +206,8 @@ def test_a_cell_is_compared_with_another_release_of_its_row() -> None:
     assert all(name.endswith("/chat-tool_call") for name in names)
     assert "0.14.1" in names[0]
     assert "0.32.0" in names[1]
-    assert set(names) <= set(app.session_state["inspector"].opened)
+    session = app.session_state["inspector"]
+    assert [title(session, name) for name in names] == [f"{name} · matrix" for name in names]
 
 
 def test_shipped_results_have_their_captures() -> None:

@@ -55,15 +55,15 @@ def pick(session: Session) -> tuple[Chosen | None, Chosen | None]:
         linked = kept.get(side, first)
         if linked in names and went_back():
             st.session_state[f"compare_{side}"] = linked
-        name = row.selectbox(
-            f"{side.capitalize()}{' (reference)' if side == 'left' else ''}",
-            names,
-            # A link to a capture that is not here must not show another one in its place.
-            index=names.index(linked) if linked in names else 0 if names and side not in kept else None,
-            format_func=captures.labels(session),
-            placeholder="Select a capture",
-            key=f"compare_{side}",
-        )
+        with row:
+            name = pickers.select(
+                session,
+                f"{side.capitalize()}{' (reference)' if side == 'left' else ''}",
+                names,
+                # A link to a capture that is not here must not show another one in its place.
+                index=names.index(linked) if linked in names else 0 if names and side not in kept else None,
+                key=f"compare_{side}",
+            )
         if name is None and side in kept:
             st.warning(
                 pickers.plain(

@@ -43,7 +43,7 @@ def _table(session: Session) -> None:
     if not matches:
         st.info("No capture matches this filter.")
         return
-    own = [row for row in matches if row["from"] == "yours"]
+    own = [row for row in matches if row["from"] == "your file"]
     st.markdown(f"**Yours: {totals(own)}**" if own else f"**{totals(matches)}**")
     picked = st.dataframe(
         matches,
