@@ -15,7 +15,7 @@ from inspector.analysis.prompt import FirstDifference, Prompt, prompt_of
 from inspector.analysis.reading import ChoiceReading
 from inspector.capture.collector import collector_paused
 from inspector.capture.errors import CaptureError
-from inspector.capture.formats import clip, duration, figure, number, plural
+from inspector.capture.formats import clip, duration, figure, listed, number, plural
 from inspector.data.scan import GROUPS as LIBRARY_GROUPS
 from inspector.data.scan import SORTS as LIBRARY_SORTS
 from inspector.data.scan import Group as LibraryGroup
@@ -221,6 +221,7 @@ __all__ = [
     "lab_scripts",
     "library_summary",
     "lines_of_file",
+    "listed",
     "listening_without_delay",
     "matrix_capture",
     "matrix_headline",

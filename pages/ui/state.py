@@ -35,6 +35,16 @@ class Opened:
         return self.digest == f"matrix {self.name}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejected:
+    """A file that could not be read."""
+
+    name: str
+    problem: str
+    log: bytes | None = None
+    """Its content, if it is a log, which the Diagnose page reads."""
+
+
 @dataclass(frozen=True, slots=True)
 class Selection:
     """What is selected in the strip: a cell, and a finding by its number among those of the choice."""
@@ -126,9 +136,12 @@ class Session(StripView):
     """When the user last dropped or pasted something (the browser's clock), so that each is opened once."""
     restored: bool = False
     """True once the uploads that the URL names were looked for."""
-    upload_errors: dict[str, str] = field(default_factory=dict)
-    """By upload id, the sentence about a file that could not be read; empty for one that was."""
-
+    received: frozenset[str] = frozenset()
+    """Ids of the uploads that were read, or rejected."""
+    rejected: tuple[Rejected, ...] = ()
+    """The files of the last upload that could not be read, until they are dismissed."""
+    rejected_of: int = 0
+    """How many files that upload had."""
     log: tuple[str, bytes] | None = None
     """Name and content of a log that was opened as a capture, for the Diagnose page."""
     logs: dict[str, Diagnosis] = field(default_factory=dict)

@@ -133,6 +133,26 @@ def test_several_files_open_and_an_invalid_one_is_an_error() -> None:
     assert {"a.jsonl", "b.jsonl"} <= set(app.session_state["inspector"].opened)
 
 
+def test_rejected_files_are_one_line_until_it_is_dismissed_or_a_file_opens() -> None:
+    good = as_file(chat([("<|channel|>final<|message|>Hi<|return|>", {"content": "Hi"})]))
+    bad = [("a.json", b"{}"), ("b.png", b"\x89PNG"), ("c.bin", bytes(99)), ("d.txt", b"hello")]
+    app = upload(page(), *bad, ("good.jsonl", good))
+    [line] = app.error
+    assert line.value.replace("\\", "") == "4 of 5 files were not read: a.json, b.png, c.bin and 1 more."
+    assert not app.button(key="rejected_dismiss").click().run().error
+    assert upload(page(), *bad[:2]).error
+    assert not upload(app, ("good.jsonl", good)).error
+
+
+def test_the_names_of_opened_files_are_in_the_sidebar_and_open_them() -> None:
+    good = as_file(chat([("<|channel|>final<|message|>Hi<|return|>", {"content": "Hi"})]))
+    app = upload(page(), ("a.jsonl", good), ("b.jsonl", good + b"\n"))
+    assert app.query_params["capture"] == "b.jsonl"
+    app.button(key="opened_a.jsonl").click().run()
+    assert not app.exception
+    assert app.query_params["capture"] == "a.jsonl"
+
+
 def bomb() -> bytes:
     packer = zlib.compressobj(wbits=31)
     return b"".join(packer.compress(bytes(2**20)) for _ in range(600)) + packer.flush()
@@ -319,8 +339,10 @@ def test_the_table_of_captures_begins_with_how_many_are_damaged() -> None:
 def test_a_log_points_to_diagnose_and_not_to_a_command() -> None:
     packed = (Path(__file__).parents[2] / "fixtures" / "logs" / "vllm-0.13.0.log.gz").read_bytes()
     app = upload(page(), ("vllm.log.gz", packed), ("picture.png", b"\x89PNG\r\n\x1a\n" + bytes(64)))
-    [log, _] = app.error
-    assert "a vLLM log without token IDs" in log.value.replace("\\", "")
-    assert "python -m" not in log.value
+    [line] = app.error
+    assert line.value.replace("\\", "") == "2 of 2 files were not read: vllm.log.gz and picture.png."
+    details = [text.value.replace("\\", "") for text in app.markdown]
+    assert any("a vLLM log without token IDs" in text for text in details)
+    assert not any("python -m" in text for text in details)
     [button] = [button for button in app.button if button.label.replace("\\", "").startswith("Diagnose ")]
     assert button.label.replace("\\", "") == "Diagnose vllm.log.gz"

@@ -7,7 +7,7 @@ import streamlit as st
 
 import inspector
 from inspector import Comparison, Inspection
-from pages.ui import captures, pickers
+from pages.ui import captures, opening, pickers
 from pages.ui.captures import Chosen
 from pages.ui.state import Session, went_back
 
@@ -66,9 +66,7 @@ def pick(session: Session) -> tuple[Chosen | None, Chosen | None]:
             )
         if name is None and side in kept:
             st.warning(
-                pickers.plain(
-                    f"Capture {linked} not found: open its file in the sidebar, or select another capture."
-                ),
+                pickers.plain(f"Capture {linked} not found: open its file, or select another capture."),
                 icon=":material/link_off:",
             )
         if side == "left":
@@ -76,13 +74,15 @@ def pick(session: Session) -> tuple[Chosen | None, Chosen | None]:
                 "Swap", icon=":material/swap_horiz:", on_click=_swap, key="compare_swap", width="content"
             )
         pair.append(None if name is None else captures.chosen(session, name))
+    with row:
+        opening.button("compare")
     address = {
         side: kept.get(side) if side_capture is None else side_capture.name
         for side, side_capture in zip(_SIDES, pair, strict=True)
     }
     session.address({side: name for side, name in address.items() if name})
     if None in pair:
-        st.info("Open two captures in the sidebar, or select them above.", icon=":material/upload_file:")
+        st.info("Open, drop or paste two captures, or select them above.", icon=":material/upload_file:")
     return pair[0], pair[1]
 
 
