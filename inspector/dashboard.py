@@ -84,7 +84,7 @@ from inspector.lab.scripts import load as lab_scripts
 from inspector.lab.standin.steps import UNSTREAMED
 from inspector.lab.summary import CheckupRow, checkup_rows, fault_rows
 from inspector.net.client.address import Server, SettingHints
-from inspector.net.client.outcome import OutcomeKind
+from inspector.net.client.outcome import OutcomeKind, RequestFailed
 from inspector.net.client.request import LiveRequest, parse_messages, parse_tools
 from inspector.net.hosts import trusted_hosts
 from inspector.net.playback import FAULTS, playback_routes
@@ -159,6 +159,7 @@ __all__ = [
     "Prompt",
     "Registry",
     "Repeats",
+    "RequestFailed",
     "RequestGroup",
     "Result",
     "Retention",
