@@ -108,8 +108,8 @@ class Session(StripView):
     page: str | None = None
     section: str | None = None
     """The section of the page that is open below its picture."""
-    event: int | None = None
-    """Event opened in the list of events."""
+    event: tuple[int, Selection] | None = None
+    """Event opened in the list of events, while that selection lasts."""
     run: str | None = None
     """Id of the live run that is watched."""
     form: dict[str, object] = field(default_factory=dict)
