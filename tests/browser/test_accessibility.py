@@ -21,7 +21,6 @@ STREAMLITS: Final = {
     "list": 'data-testid="stSidebarNavItems"',  # its sections are divs inside the list
     "listitem": '<li class="st-emotion-cache-',  # and the pages stand in those divs
     "scrollable-region-focusable": '<pre class="st-emotion-cache-',  # st.code with a height
-    "presentation-role-conflict": 'data-testid="stFileUploaderDropzone"',  # named, with this role
 }
 """What Streamlit itself draws: the rule, and what its nodes hold. No option or style of ours changes them."""
 

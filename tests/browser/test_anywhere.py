@@ -106,6 +106,31 @@ def test_a_file_that_is_rejected_on_another_page_is_named_there_until_it_is_dism
     expect(line).to_have_count(0)
 
 
+@pytest.mark.parametrize(
+    ("path", "mb", "advice"),
+    [
+        ("matrix", 33, "larger than 32 MB; open it on the Replay page."),
+        ("", 257, "larger than 256 MB."),
+    ],
+)
+def test_a_file_that_is_too_large_is_named(
+    app: str, open_page: Open, path: str, mb: int, advice: str
+) -> None:
+    page = open_page()
+    page.goto(f"{app}{path}")
+    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+    page.wait_for_timeout(1500)
+    page.evaluate(
+        """(mb) => {
+          const data = new DataTransfer();
+          data.items.add(new File([new Uint8Array(mb * 2 ** 20)], "large.jsonl"));
+          document.body.dispatchEvent(new DragEvent("drop", { bubbles: true, dataTransfer: data }));
+        }""",
+        mb,
+    )
+    expect(page.get_by_text(f"large.jsonl: {advice}")).to_be_visible()
+
+
 def test_a_field_keeps_what_is_pasted_into_it(app: str, open_page: Open) -> None:
     page = open_page()
     page.goto(f"{app}live")
