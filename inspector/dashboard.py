@@ -15,7 +15,7 @@ from inspector.analysis.prompt import FirstDifference, Prompt, prompt_of
 from inspector.analysis.reading import ChoiceReading
 from inspector.capture.collector import collector_paused
 from inspector.capture.errors import CaptureError
-from inspector.capture.formats import clip, duration, figure, number, plural
+from inspector.capture.formats import clip, duration, figure, listed, number, plural
 from inspector.data.scan import GROUPS as LIBRARY_GROUPS
 from inspector.data.scan import SORTS as LIBRARY_SORTS
 from inspector.data.scan import Group as LibraryGroup
@@ -94,7 +94,7 @@ from inspector.lab.summary import CheckupRow, checkup_rows, fault_rows
 from inspector.lab.table import ClassRows, ScriptRow, matrix_table
 from inspector.lab.table import totals as matrix_totals
 from inspector.net.client.address import Server, SettingHints
-from inspector.net.client.outcome import OutcomeKind
+from inspector.net.client.outcome import OutcomeKind, RequestFailed
 from inspector.net.client.request import LiveRequest, parse_messages, parse_tools
 from inspector.net.hosts import trusted_hosts
 from inspector.net.playback import FAULTS, playback_routes
@@ -168,6 +168,7 @@ __all__ = [
     "Prompt",
     "Registry",
     "Repeats",
+    "RequestFailed",
     "RequestGroup",
     "Result",
     "Retention",
@@ -231,6 +232,7 @@ __all__ = [
     "lab_scripts",
     "library_summary",
     "lines_of_file",
+    "listed",
     "listening_without_delay",
     "matrix_capture",
     "matrix_headline",

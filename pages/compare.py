@@ -3,12 +3,12 @@
 import streamlit as st
 
 from pages.parts.compare import repeats, sides, strips, tables, trial
-from pages.ui import pickers, state
+from pages.ui import opening, state
 from pages.ui.banner import sentence_banner
 from pages.ui.sections import section
 
 session = state.current()
-sides.receive(session, pickers.uploads(session))
+sides.receive(session, opening.uploads(session))
 left, right = trial.asking(session) if sides.from_servers() else sides.pick(session)
 if left is None or right is None:
     st.stop()

@@ -23,6 +23,7 @@ sentence_banner(
     notes=diagnosis.notes,
     key="diagnose_banner",
 )
+answers.ask_for_log(diagnosis)
 left, right = answers.columns(diagnosis)
 with left:
     answers.answers(diagnosis)

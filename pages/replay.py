@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages.parts.replay import events, overview
-from pages.ui import captures, charts, downloads, pickers, state
+from pages.ui import captures, charts, downloads, opening, pickers, state
 from pages.ui.banner import banner
 from pages.ui.fields import fields
 from pages.ui.prompt import prompt_block
@@ -11,11 +11,12 @@ from pages.ui.sections import section
 from pages.ui.strip import raw_events, strip
 
 session = state.current()
-pickers.uploads(session)
+opening.uploads(session)
 
 bar = st.container(horizontal=True, vertical_alignment="center", gap="small", key="replay_bar")
 with bar:
     name = pickers.capture(session)
+    opening.button("replay")
 with st.sidebar:
     overview.overview(session)
 
@@ -28,7 +29,7 @@ if capture is None:
                 "7 days. Open the file again."
             )
         )
-    st.info("Open a capture in the sidebar, or select one above.", icon=":material/upload_file:")
+    st.info("Open, drop or paste a capture, or select one above.", icon=":material/upload_file:")
     st.stop()
 
 inspection = capture.inspection

@@ -99,6 +99,8 @@ class Diagnosis:
     """Without an answer: the entries in the most similar words. None of them is said to be the cause."""
     paste_next: str = ""
     """Without an answer: what else to give."""
+    log_missing: bool = False
+    """Whether that is the server's log: a command reads it where it is, a page has a place for it."""
     proven: bool = False
     """Whether a capture without findings has evidence that nothing was lost; a text never has."""
 
@@ -128,6 +130,12 @@ class Diagnosis:
         )
 
     @property
+    def asks_for_log(self) -> bool:
+        """True when the next step is to give the server's log."""
+        unexplained = self.outcome in {DiagnosisOutcome.UNKNOWN, DiagnosisOutcome.NOTHING}
+        return self.log_missing and unexplained
+
+    @property
     def next_step(self) -> str:
         """The first thing to do; empty where there is nothing to do."""
         match self.outcome:
@@ -136,7 +144,7 @@ class Diagnosis:
             case DiagnosisOutcome.ROUTED:
                 return self.route.steps[0] if self.route is not None else ""
             case DiagnosisOutcome.UNKNOWN | DiagnosisOutcome.NOTHING:
-                return self.paste_next
+                return f"{self.paste_next}: {_DIAGNOSE_LOG}" if self.asks_for_log else self.paste_next
             case _:
                 assert_never(self.outcome)
 
@@ -176,17 +184,21 @@ def _either(words: Sequence[str]) -> str:
     return f"{', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else "".join(words)
 
 
-def paste_next(failures: Sequence[Failure], *, of_ours: bool, of_server: bool) -> str:
-    """What to give next for a text that no entry knows."""
+def paste_next(failures: Sequence[Failure], *, of_ours: bool, of_server: bool) -> tuple[str, bool]:
+    """What to give next for a text that no entry knows, and whether that is the server's log."""
     if not failures:
-        return _PASTE_NEXT
+        return _PASTE_NEXT, False
     if failures[0].cut or failures[0].without_error:
-        return "The message is cut off: paste the traceback down to its last line."
+        return "The message is cut off: paste the traceback down to its last line.", False
     if of_server:
-        return "Paste the lines above it too: the first error of the server's log is the cause of later ones."
+        above = (
+            "Paste the lines above it too: the first error of the server's log is the cause of later ones."
+        )
+        return above, False
     if of_ours:
-        return f"Paste the server's log for the same time: {_DIAGNOSE_LOG}"
+        return "Paste the server's log for the same time", True
     return (
         f"Nothing in this text is from {DEFAULT.label} or gpt-oss. If the request went to such a server, "
-        f"paste its log for the same time: {_DIAGNOSE_LOG}"
+        "paste its log for the same time",
+        True,
     )

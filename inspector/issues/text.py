@@ -82,6 +82,11 @@ class _Diagnosing:
         versions = {reported.version for reported in self.versions}
         version = versions.pop() if len(versions) == 1 else None
         served = _endpoint(place for message in self.scan.messages.values() for place in message.anchors)
+        next_input, log_missing = paste_next(
+            failures,
+            of_ours=names_ours(self.whole) or _SUBJECT.search(self.whole) is not None,
+            of_server=any(message.of_server for message in self.scan.messages.values()),
+        )
         return Diagnosis(
             sentence=route.sentence if route is not None else sentence(answers, failures),
             sides=sides(answers),
@@ -98,11 +103,8 @@ class _Diagnosing:
             is_log=self.is_log,
             route=route,
             closest=() if answers or route else self._closest(failures),
-            paste_next=paste_next(
-                failures,
-                of_ours=names_ours(self.whole) or _SUBJECT.search(self.whole) is not None,
-                of_server=any(message.of_server for message in self.scan.messages.values()),
-            ),
+            paste_next=next_input,
+            log_missing=log_missing,
         )
 
     def _place(self, failure: Failure, place: int) -> tuple[bool, bool, bool, int]:

@@ -52,13 +52,18 @@ def is_built_in(name: str) -> bool:
     return name in _builtins()
 
 
-def title(name: str) -> str:
-    """A capture's line in a picker, plain text: its title and what it shows, or the file's name."""
-    built_in = _builtins().get(name)
-    if built_in is None:
-        run = _runs().get(name)
-        return f"{name} · your file" if run is None else _run_title(run)
-    return f"{built_in.title} · {built_in.server_label} · {built_in.shows}"
+def title(session: Session, name: str) -> str:
+    """A capture's line in a picker, plain text: its title, its name and what it shows."""
+    if (built_in := _builtins().get(name)) is not None:
+        return f"{built_in.title} · {name} · {built_in.shows}"
+    if (run := _runs().get(name)) is not None:
+        return _run_title(run)
+    opened = session.opened.get(name)
+    return name if opened is None else f"{name} · {_origin(opened)}"
+
+
+def _origin(opened: Opened) -> str:
+    return "matrix" if opened.from_matrix else "your file"
 
 
 def labels(session: Session) -> Callable[[str], str]:
@@ -66,7 +71,7 @@ def labels(session: Session) -> Callable[[str], str]:
 
     def label(name: str) -> str:
         level = _known_level(session, name)
-        return title(name) if level is None else f"{SIGNS[level]} {title(name)}"
+        return title(session, name) if level is None else f"{SIGNS[level]} {title(session, name)}"
 
     return label
 
@@ -100,7 +105,7 @@ def chosen(session: Session, name: str | None = None) -> Chosen | None:
 def summary(session: Session, name: str) -> dict[str, Any]:
     """A capture in one row: origin, verdict and size; cached longer than the capture."""
     if (opened := session.opened.get(name)) is not None:
-        origin, digest = "yours", opened.digest
+        origin, digest = _origin(opened), opened.digest
     elif name in _builtins():
         origin, digest = "built-in", name
     else:

@@ -59,7 +59,7 @@ PALETTE: Final[Mapping[str, Shade]] = {
 }
 """Colours by meaning."""
 
-_ROOTS: Final = (".hi", ".fields", ".banner", ".now", ".prompt", ".matrix")
+_ROOTS: Final = (".hi", ".fields", ".banner", ".now", ".prompt", ".matrix", ".rows")
 """The outermost elements of the components."""
 _THEMED: Final = (".hi", ".prompt", ".matrix")
 """The components with a `data-theme` attribute."""

@@ -1,21 +1,16 @@
-"""Choosing a capture: the list at the top of a page, and files to open in the sidebar."""
+"""Choosing a capture from a list, and names of files as Markdown."""
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
-from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from inspector import Inspection, dashboard
+from inspector import Inspection
 from pages.ui import captures
 from pages.ui.state import Selection, Session, went_back
 
-_FORMATS = (
-    f"{dashboard.FORMATS[0].upper()}{dashboard.FORMATS[1:]}; also gzip or zstd. "
-    "Files stay in this session, on this machine."
-)
 _ADDRESS = re.compile(r"((?:https?://|www\.)[^\s`]*[^\s`.,;:!?'\")\]])", re.IGNORECASE)
-_LIMIT_MB = 256
 _MARKDOWN = set("\\`*_{}[]()<>#+-.!|~$:&=^/@\"'")
 
 
@@ -30,69 +25,13 @@ def _escaped(text: str) -> str:
     return "".join("\\" + char if char in _MARKDOWN else char for char in text)
 
 
-def _itself(file: UploadedFile, memo: object) -> UploadedFile:
-    del memo
-    return file
-
-
-# Streamlit deep-copies a widget's value in each run of a page, lest the page change it: an upload's bytes
-# twice, 0.1 s for 37 MB. The pages only read uploads.
-setattr(UploadedFile, "__deepcopy__", _itself)  # noqa: B010 -- the class does not declare it
-
-
-def uploads(session: Session) -> list[str]:
-    """The file upload in the sidebar; the names of captures opened by it just now.
-
-    A file that cannot be read gets one sentence.
-    """
-    captures.restore(session)
-    before = dict(session.opened)
-    with st.sidebar:
-        files = st.file_uploader(
-            "Open captures",
-            accept_multiple_files=True,
-            max_upload_size=_LIMIT_MB,
-            key="replay_files",
-            help=_FORMATS,
-        )
-    rejected = session.upload_errors
-    session.upload_errors = {
-        file.file_id: rejected[file.file_id]
-        if file.file_id in rejected
-        else captures.open_file(session, file.name, file.getvalue())
-        for file in files
-    }
-    for file in files:
-        if sentence := session.upload_errors[file.file_id]:
-            st.error(plain(sentence), icon=":material/block:")
-            diagnosable(session, file.name, file.getvalue(), key=f"replay_log_{file.file_id}")
-    return [name for name, opened in session.opened.items() if before.get(name) is not opened]
-
-
-def diagnosable(session: Session, name: str, content: bytes, *, key: str) -> None:
-    """A button that opens a log on the Diagnose page; nothing for other content."""
-    if dashboard.is_log(content, name) and st.button(
-        f"Diagnose {plain(name)}", icon=":material/troubleshoot:", key=key
-    ):
-        diagnose_log(session, name, content)
-
-
-def diagnose_log(session: Session, name: str, content: bytes) -> None:
-    """Open a log on the Diagnose page."""
-    session.log, session.logs = (name, content), {}
-    st.session_state["diagnose_kind"] = "Log"
-    st.switch_page("diagnose.py")
-
-
 def compare_with(session: Session, name: str) -> None:
     """Offer a second capture, and open both on the Compare page, this one on the left."""
     with st.popover("Compare", icon=":material/compare_arrows:", width="content"):
-        right = st.selectbox(
+        right = select(
+            session,
             "Right side",
             [candidate for candidate in captures.names(session) if candidate != name],
-            index=None,
-            format_func=captures.labels(session),
-            placeholder="Select a capture",
             width=480,
             key=f"replay_compare_{name}",
         )
@@ -105,6 +44,22 @@ def compare(left: str, right: str) -> None:
     st.switch_page("compare.py", query_params={"left": left, "right": right})
 
 
+def select(
+    session: Session, label: str, names: Sequence[str], *, index: int | None = None, key: str, **options: Any
+) -> str | None:
+    """A list of captures, found by any part of the title, the name or what it shows; the one chosen."""
+    return st.selectbox(
+        label,
+        names,
+        index=index,
+        key=key,
+        format_func=captures.labels(session),
+        filter_mode="contains",  # the default also matches letters that are scattered over the line
+        placeholder="Select a capture",
+        **options,
+    )
+
+
 def capture(session: Session) -> str | None:
     """The list of captures; the name of the one chosen."""
     available = captures.names(session)
@@ -112,12 +67,11 @@ def capture(session: Session) -> str | None:
         follow_link(session, available)
     if not available:
         return session.capture
-    picked = st.selectbox(
+    picked = select(
+        session,
         "Capture",
         available,
         index=available.index(session.capture) if session.capture in available else None,
-        format_func=captures.labels(session),
-        placeholder="Select a capture",
         label_visibility="collapsed",
         key=f"replay_capture_{session.capture}",
     )

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 import streamlit as st
 
 from inspector import Endpoint, InspectorError, dashboard
-from inspector.dashboard import ModelLists, Server, SettingHints
+from inspector.dashboard import ModelLists, OutcomeKind, RequestFailed, Server, SettingHints
 from pages.ui.errors import sentence_of
 from pages.ui.pickers import plain
 
@@ -28,8 +28,8 @@ class Reached(NamedTuple):
     models: list[str]
     trouble: str
     """Why the server or its models are not known."""
-    pending: bool = False
-    """The server has not answered yet."""
+    outcome: OutcomeKind | None = OutcomeKind.OK
+    """How the request for the models went, if one was sent; None while the server has not answered."""
 
 
 def built_in_address() -> str:
@@ -92,13 +92,15 @@ def reached(make: Callable[[], Server], endpoint: Endpoint | None = None) -> Rea
     try:
         models = _lists().of(server, endpoint, wait_s=_WAITS_S)
     except InspectorError as error:
-        return Reached(server, [], f"{sentence_of(error)}. To send the request anyway, enter a model name")
-    return Reached(server, models or [], "", pending=models is None)
+        trouble = f"{sentence_of(error)}. To send the request anyway, enter a model name"
+        kind = error.problem.kind if isinstance(error, RequestFailed) else OutcomeKind.NOT_REACHED
+        return Reached(server, [], trouble, kind)
+    return Reached(server, models or [], "", None if models is None else OutcomeKind.OK)
 
 
 def awaiting(reached_server: Reached, endpoint: Endpoint | None = None) -> None:
     """Say that a server has not answered yet, and draw the page again when it has."""
-    if reached_server.pending and reached_server.server is not None:
+    if reached_server.outcome is None and reached_server.server is not None:
         st.fragment(_awaited, run_every=_EACH_S)(reached_server.server, endpoint)
 
 

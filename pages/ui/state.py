@@ -29,6 +29,21 @@ class Opened:
     level: Level | None = None
     """Its verdict; None for one that is too long to be audited before it is chosen."""
 
+    @property
+    def from_matrix(self) -> bool:
+        """True for a capture of the Matrix page, whose digest is not that of a file."""
+        return self.digest == f"matrix {self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejected:
+    """A file that could not be read."""
+
+    name: str
+    problem: str
+    log: bytes | None = None
+    """Its content, if it is a log, which the Diagnose page reads."""
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:
@@ -93,8 +108,8 @@ class Session(StripView):
     page: str | None = None
     section: str | None = None
     """The section of the page that is open below its picture."""
-    event: int | None = None
-    """Event opened in the list of events."""
+    event: tuple[int, Selection] | None = None
+    """Event opened in the list of events, while that selection lasts."""
     run: str | None = None
     """Id of the live run that is watched."""
     form: dict[str, object] = field(default_factory=dict)
@@ -121,9 +136,12 @@ class Session(StripView):
     """When the user last dropped or pasted something (the browser's clock), so that each is opened once."""
     restored: bool = False
     """True once the uploads that the URL names were looked for."""
-    upload_errors: dict[str, str] = field(default_factory=dict)
-    """By upload id, the sentence about a file that could not be read; empty for one that was."""
-
+    received: frozenset[str] = frozenset()
+    """Ids of the uploads that were read, or rejected."""
+    rejected: tuple[Rejected, ...] = ()
+    """The files of the last upload that could not be read, until they are dismissed."""
+    rejected_of: int = 0
+    """How many files that upload had."""
     log: tuple[str, bytes] | None = None
     """Name and content of a log that was opened as a capture, for the Diagnose page."""
     logs: dict[str, Diagnosis] = field(default_factory=dict)

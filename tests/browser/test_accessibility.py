@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FilePayload, Page, expect
 
 from tests.browser.conftest import ROOT
 
@@ -21,7 +21,6 @@ STREAMLITS: Final = {
     "list": 'data-testid="stSidebarNavItems"',  # its sections are divs inside the list
     "listitem": '<li class="st-emotion-cache-',  # and the pages stand in those divs
     "scrollable-region-focusable": '<pre class="st-emotion-cache-',  # st.code with a height
-    "presentation-role-conflict": 'data-testid="stFileUploaderDropzone"',  # named, with this role
 }
 """What Streamlit itself draws: the rule, and what its nodes hold. No option or style of ours changes them."""
 
@@ -91,6 +90,20 @@ def test_the_open_prompt_and_the_other_tabs_have_no_violation_of_ours(
     for name in ("Texts", "Timeline", "Events", "Request"):
         sections.get_by_text(name).click()
         assert violations(page) == [], name
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_table_of_captures_and_rejected_files_have_no_violation_of_ours(
+    app: str, open_page: Open, theme: str
+) -> None:
+    page = replay(open_page(color_scheme=theme), app, "chat-whole-vllm-0.14.1")
+    bad = [FilePayload(name=f"{name}.json", mimeType="text/plain", buffer=b"{}") for name in ("a", "b")]
+    page.locator("input[type=file]").set_input_files(bad)
+    expect(page.get_by_role("button", name="Details")).to_be_visible()
+    assert violations(page) == []
+    page.get_by_role("button", name="All captures").click()
+    expect(page.get_by_role("dialog").get_by_role("table")).to_be_visible()
+    assert violations(page) == []
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FilePayload, Page, expect
 
 from inspector.capture.capture import render
 from inspector.protocol.harmony.vocab import encode
@@ -54,6 +54,81 @@ def test_pasted_token_ids_open_on_replay_and_an_error_text_on_diagnose(app: str,
     page.wait_for_url(re.compile("/diagnose"))
     expect(page.get_by_role("textbox").first).to_have_value(re.compile("Unexpected token 12606"))
     expect(page.get_by_role("heading", level=1)).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [1400, 768])
+def test_the_button_opens_files_and_names_those_that_were_not_read(
+    app: str, open_page: Open, width: int
+) -> None:
+    page = open_page(width)
+    page.goto(app)
+    page.wait_for_selector(".hi[data-ready]")
+    place = "stSidebar" if width > 768 else "stMain"
+    button = page.get_by_test_id(place).get_by_role("button", name="Open, drop or paste").filter(visible=True)
+    with page.expect_file_chooser() as chooser:
+        button.click()
+    bad = [FilePayload(name=f"{name}.json", mimeType="text/plain", buffer=b"{}") for name in ("a", "b")]
+    good = FilePayload(name="mine.jsonl", mimeType="text/plain", buffer=CAPTURE.encode())
+    chooser.value.set_files([*bad, good])
+    page.wait_for_url(re.compile(r"capture=mine\.jsonl"))
+    line = page.get_by_text("2 of 3 files were not read: a.json and b.json.")
+    expect(line).to_be_visible()
+    page.get_by_role("button", name="Details").click()
+    expect(page.get_by_text("a.json: unrecognized JSON object")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Dismiss").click()
+    expect(line).to_have_count(0)
+
+
+def test_the_window_shows_that_what_is_dragged_can_be_dropped(app: str, open_page: Open) -> None:
+    page = open_page()
+    page.goto(f"{app}live")
+    expect(page.get_by_role("button", name="Start")).to_be_visible()
+    overlay = page.get_by_text("Drop to open")
+    give(page, "dragover", CAPTURE, "mine.jsonl")
+    expect(overlay).to_be_visible()
+    give(page, "dragover", CAPTURE, "mine.jsonl", target="[data-testid=stMain] input")
+    expect(overlay).to_be_hidden()
+    give(page, "dragover", CAPTURE, "mine.jsonl")
+    give(page, "dragleave", CAPTURE, "mine.jsonl")
+    expect(overlay).to_be_hidden()
+
+
+def test_a_file_that_is_rejected_on_another_page_is_named_there_until_it_is_dismissed(
+    app: str, open_page: Open
+) -> None:
+    page = open_page()
+    page.goto(f"{app}matrix")
+    give(page, "drop", "{}", "models.json")
+    line = page.get_by_text("models.json: unrecognized JSON object")
+    expect(line).to_be_visible()
+    page.get_by_role("button", name="Dismiss").click()
+    expect(line).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    ("path", "mb", "advice"),
+    [
+        ("matrix", 33, "larger than 32 MB; open it on the Replay page."),
+        ("", 257, "larger than 256 MB."),
+    ],
+)
+def test_a_file_that_is_too_large_is_named(
+    app: str, open_page: Open, path: str, mb: int, advice: str
+) -> None:
+    page = open_page()
+    page.goto(f"{app}{path}")
+    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+    page.wait_for_timeout(1500)
+    page.evaluate(
+        """(mb) => {
+          const data = new DataTransfer();
+          data.items.add(new File([new Uint8Array(mb * 2 ** 20)], "large.jsonl"));
+          document.body.dispatchEvent(new DragEvent("drop", { bubbles: true, dataTransfer: data }));
+        }""",
+        mb,
+    )
+    expect(page.get_by_text(f"large.jsonl: {advice}")).to_be_visible()
 
 
 def test_a_field_keeps_what_is_pasted_into_it(app: str, open_page: Open) -> None:

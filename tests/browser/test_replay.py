@@ -97,6 +97,36 @@ def test_what_is_chosen_in_the_strip_is_open_among_the_events(app: str, open_pag
     expect(page.get_by_test_id("stCode")).to_contain_text("11122")
 
 
+def test_a_row_of_the_events_opens_by_a_click_anywhere_and_by_the_keyboard(app: str, open_page: Open) -> None:
+    page = goto(open_page(), f"{app}?capture={LEAK}&section=Events")
+    rows = page.locator(".rows tbody tr")
+    expect(rows.and_(page.locator("[aria-current]"))).to_have_attribute("data-row", "3")
+    rows.nth(5).locator("td").last.click()
+    page.wait_for_url("**token=10*")
+    expect(rows.and_(page.locator("[aria-current]"))).to_have_attribute("data-row", "5")
+    rows.nth(5).get_by_role("button").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert address(page)["token"] == "10", "the arrows open nothing"
+    page.keyboard.press("Enter")
+    page.wait_for_url("**token=16*")
+    expect(rows.nth(7).get_by_role("button")).to_be_focused()
+
+
+def test_the_table_of_captures_sorts_and_opens_a_row(app: str, open_page: Open) -> None:
+    page = goto(open_page(), app)
+    page.get_by_role("button", name="All captures").click()
+    table = page.get_by_role("dialog").get_by_role("table")
+    findings = table.locator("tbody td:nth-child(7)")
+    for direction in (1, -1):
+        table.get_by_role("button", name="findings").click()
+        numbers = [int(text) for text in findings.all_inner_texts()]
+        assert numbers == sorted(numbers, reverse=direction < 0)
+    table.get_by_role("row").filter(has_text="chat-whole-vllm-0.14.1").locator("td").last.click()
+    page.wait_for_url("**capture=chat-whole-vllm-0.14.1*")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
 def test_another_capture_is_chosen_from_the_list_and_drawn_from_its_start(app: str, open_page: Open) -> None:
     page = goto(open_page(), app)
     captures = page.get_by_role("combobox", name="Capture")
@@ -107,6 +137,26 @@ def test_another_capture_is_chosen_from_the_list_and_drawn_from_its_start(app: s
     expect(page.get_by_role("img", name="clean")).to_be_visible()
     expect(page.locator(".findings .none")).to_have_text("none")
     expect(page.locator(".cell.selected")).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        ("whole", "responses-whole-vllm-0.14.1"),
+        ("responses-disconnected", "responses-disconnected-vllm-0.13.0"),
+        ("Unknown role: assistantary", "chat-unknown-role-vllm-0.13.0"),
+    ],
+)
+def test_the_list_of_captures_finds_a_name_or_a_title_first(
+    app: str, open_page: Open, words: str, first: str
+) -> None:
+    page = goto(open_page(), app)
+    box = page.get_by_role("combobox", name="Capture")
+    box.click()
+    box.fill(words)
+    expect(page.get_by_role("option").first).to_contain_text(f" · {first} · ")
+    box.press("Enter")
+    page.wait_for_url(f"**capture={first}*")
 
 
 def test_back_goes_through_captures_and_pages_and_not_through_tokens(app: str, open_page: Open) -> None:

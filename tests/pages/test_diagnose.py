@@ -15,6 +15,7 @@ import inspector
 from inspector import Level, dashboard
 from pages.parts.diagnose import answers, source
 from pages.ui.state import Session
+from tests.support.pages import banner
 
 ROOT = Path(__file__).parents[2]
 LOG = gzip.decompress((ROOT / "fixtures" / "logs" / "vllm-0.13.0.log.gz").read_bytes())
@@ -54,6 +55,18 @@ def test_an_example_is_diagnosed_on_a_click(example: str, answer: str) -> None:
     app.pills[0].set_value(example).run()
     assert not app.exception
     assert titles(app)[0].startswith(answer)
+
+
+def test_an_unknown_failure_asks_for_the_log_and_opens_the_place_for_it() -> None:
+    app = page()
+    app.text_area[0].set_value("gpt-oss on vllm: openai.InternalServerError: a strange new thing").run()
+    assert not app.exception
+    why = banner(app)["why"]
+    assert why.endswith("log for the same time.")
+    assert "python -m" not in why
+    app.button(key="diagnose_ask_log").click().run()
+    assert not app.exception
+    assert [box.label for box in app.file_uploader] == ["vLLM log"]
 
 
 def test_pasted_text_is_diagnosed() -> None:

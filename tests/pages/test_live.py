@@ -87,6 +87,24 @@ def test_a_rejected_key_points_to_the_field_of_the_page() -> None:
     assert "in the field “API key”" in words
     assert "--" not in words
     assert [text_input.label for text_input in app.text_input if "API key" in text_input.label]
+    assert [box.label for box in app.expander if box.proto.expanded] == [
+        "Messages, tools, sampling, connection"
+    ], "the field is in sight"
+
+
+def test_a_run_whose_key_is_rejected_opens_the_form_with_the_field() -> None:
+    answers: dict[str, Answer] = {
+        "/v1/models": lambda _: [page(200, MODELS, "application/json")],
+        "/v1/chat/completions": lambda _: [page(401, '{"error": "Unauthorized"}', "application/json")],
+    }
+    with raw_server(answers) as server:
+        app = shown(server.v1)
+        app.button(key="live_start").click().run()
+        [run] = dashboard.registry().runs()
+        assert run.ended.wait(30)
+        app.run()
+    assert not app.exception
+    assert len([box for box in app.expander if box.proto.expanded]) == 2
 
 
 def test_no_advice_on_a_page_names_an_option_of_the_command_line() -> None:

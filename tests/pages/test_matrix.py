@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from inspector import dashboard
 from inspector.lab.results import all_runs, unique_runs
+from pages.ui.captures import title
 from tests.support.pages import drawn
 
 FRAME = str(Path(__file__).parents[2] / "pages" / "frame.py")
@@ -217,6 +218,9 @@ def test_a_link_opens_a_capture_of_the_matrix() -> None:
     app.run()
     assert not app.exception
     assert json.loads(drawn(app, "banner").json)[0]["sentence"].startswith("Your client got")
+    session = app.session_state["inspector"]
+    [name] = session.opened
+    assert title(session, name) == f"{name} · matrix"
 
 
 def test_shipped_results_have_their_captures() -> None:

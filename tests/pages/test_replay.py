@@ -40,6 +40,12 @@ def strip(app: AppTest) -> tuple[dict[str, Any], dict[str, Any]]:
     return json.loads(head), unpacked(payload)
 
 
+def table(app: AppTest) -> dict[str, Any]:
+    """The table whose rows open."""
+    data: dict[str, Any] = json.loads(drawn(app, "rows").json)[0]
+    return data
+
+
 def upload(app: AppTest, *files: tuple[str, bytes]) -> AppTest:
     app.file_uploader[0].set_value([(name, content, "application/octet-stream") for name, content in files])
     app.run()
@@ -133,6 +139,26 @@ def test_several_files_open_and_an_invalid_one_is_an_error() -> None:
     assert {"a.jsonl", "b.jsonl"} <= set(app.session_state["inspector"].opened)
 
 
+def test_rejected_files_are_one_line_until_it_is_dismissed_or_a_file_opens() -> None:
+    good = as_file(chat([("<|channel|>final<|message|>Hi<|return|>", {"content": "Hi"})]))
+    bad = [("a.json", b"{}"), ("b.png", b"\x89PNG"), ("c.bin", bytes(99)), ("d.txt", b"hello")]
+    app = upload(page(), *bad, ("good.jsonl", good))
+    [line] = app.error
+    assert line.value.replace("\\", "") == "4 of 5 files were not read: a.json, b.png, c.bin and 1 more."
+    assert not app.button(key="rejected_dismiss").click().run().error
+    assert upload(page(), *bad[:2]).error
+    assert not upload(app, ("good.jsonl", good)).error
+
+
+def test_the_names_of_opened_files_are_in_the_sidebar_and_open_them() -> None:
+    good = as_file(chat([("<|channel|>final<|message|>Hi<|return|>", {"content": "Hi"})]))
+    app = upload(page(), ("a.jsonl", good), ("b.jsonl", good + b"\n"))
+    assert app.query_params["capture"] == "b.jsonl"
+    app.button(key="opened_a.jsonl").click().run()
+    assert not app.exception
+    assert app.query_params["capture"] == "a.jsonl"
+
+
 def bomb() -> bytes:
     packer = zlib.compressobj(wbits=31)
     return b"".join(packer.compress(bytes(2**20)) for _ in range(600)) + packer.flush()
@@ -179,8 +205,10 @@ def test_every_tab_opens(tab: str, name: str) -> None:
     assert not app.exception
     if tab == "Texts":
         assert json.loads(drawn(app, "fields").json)[0]["rows"]
+    elif tab == "Events":
+        assert table(app)["rows"]
     else:
-        assert app.get({"Timeline": "plotly_chart", "Events": "dataframe", "Request": "code"}[tab])
+        assert app.get({"Timeline": "plotly_chart", "Request": "code"}[tab])
 
 
 def test_the_events_begin_at_the_page_of_the_chosen_token_and_open_its_event() -> None:
@@ -190,8 +218,8 @@ def test_the_events_begin_at_the_page_of_the_chosen_token_and_open_its_event() -
     app.session_state["replay_section"] = "Events"
     app.run()
     assert not app.exception
-    row = app.dataframe[0].value.set_index("event").loc[8]
-    assert (row[""], row["tokens"]) == ("▸", 3)
+    events = table(app)
+    assert (events["current"], events["names"][2], events["rows"][8][2]) == (8, "tokens", 3)
     assert json.loads(app.code[0].value)["choices"][0]["token_ids"][2] == 10848
 
 
@@ -293,16 +321,10 @@ def test_all_captures_stand_in_one_table_with_a_filter() -> None:
     app = page()
     app.button(key="replay_overview").click().run()
     assert not app.exception
-    (table,) = app.dataframe
-    assert list(table.value["capture"]) == NAMES
-    row = table.value.set_index("capture").loc[LEAK]
-    assert (row["verdict"], row["version"], row["endpoint"], row["tokens"], row["findings"]) == (
-        "✕ error",
-        "0.14.1",
-        "chat",
-        32,
-        3,
-    )
+    captures_table = table(app)
+    by_name = {row[captures_table["opens"]]: row for row in captures_table["rows"]}
+    assert list(by_name) == NAMES
+    assert by_name[LEAK][:7] == ["✕ error", LEAK, "built-in", "0.14.1", "chat", 32, 3]
 
 
 @pytest.mark.parametrize(("words", "matches"), [("", True), ("ERROR chat", True), ("clean", False)])
@@ -319,8 +341,10 @@ def test_the_table_of_captures_begins_with_how_many_are_damaged() -> None:
 def test_a_log_points_to_diagnose_and_not_to_a_command() -> None:
     packed = (Path(__file__).parents[2] / "fixtures" / "logs" / "vllm-0.13.0.log.gz").read_bytes()
     app = upload(page(), ("vllm.log.gz", packed), ("picture.png", b"\x89PNG\r\n\x1a\n" + bytes(64)))
-    [log, _] = app.error
-    assert "a vLLM log without token IDs" in log.value.replace("\\", "")
-    assert "python -m" not in log.value
+    [line] = app.error
+    assert line.value.replace("\\", "") == "2 of 2 files were not read: vllm.log.gz and picture.png."
+    details = [text.value.replace("\\", "") for text in app.markdown]
+    assert any("a vLLM log without token IDs" in text for text in details)
+    assert not any("python -m" in text for text in details)
     [button] = [button for button in app.button if button.label.replace("\\", "").startswith("Diagnose ")]
     assert button.label.replace("\\", "") == "Diagnose vllm.log.gz"

@@ -27,7 +27,11 @@ def repeats(session: Session) -> None:
     groups: list[list[Inspection]] = []
     for column, side in zip(st.columns(2), ("Left", "Right"), strict=True):
         names = column.multiselect(
-            f"{side} runs", available, format_func=captures.title, key=f"compare_repeats_{side.lower()}"
+            f"{side} runs",
+            available,
+            format_func=captures.labels(session),
+            filter_mode="contains",
+            key=f"compare_repeats_{side.lower()}",
         )
         runs = [captures.chosen(session, name) for name in names]
         groups.append([run.inspection for run in runs if run is not None])

@@ -7,7 +7,7 @@ import streamlit as st
 
 import inspector
 from inspector import Comparison, Inspection
-from pages.ui import captures, pickers
+from pages.ui import captures, opening, pickers
 from pages.ui.captures import Chosen
 from pages.ui.state import Session, went_back
 
@@ -55,20 +55,18 @@ def pick(session: Session) -> tuple[Chosen | None, Chosen | None]:
         linked = kept.get(side, first)
         if linked in names and went_back():
             st.session_state[f"compare_{side}"] = linked
-        name = row.selectbox(
-            f"{side.capitalize()}{' (reference)' if side == 'left' else ''}",
-            names,
-            # A link to a capture that is not here must not show another one in its place.
-            index=names.index(linked) if linked in names else 0 if names and side not in kept else None,
-            format_func=captures.labels(session),
-            placeholder="Select a capture",
-            key=f"compare_{side}",
-        )
+        with row:
+            name = pickers.select(
+                session,
+                f"{side.capitalize()}{' (reference)' if side == 'left' else ''}",
+                names,
+                # A link to a capture that is not here must not show another one in its place.
+                index=names.index(linked) if linked in names else 0 if names and side not in kept else None,
+                key=f"compare_{side}",
+            )
         if name is None and side in kept:
             st.warning(
-                pickers.plain(
-                    f"Capture {linked} not found: open its file in the sidebar, or select another capture."
-                ),
+                pickers.plain(f"Capture {linked} not found: open its file, or select another capture."),
                 icon=":material/link_off:",
             )
         if side == "left":
@@ -76,13 +74,15 @@ def pick(session: Session) -> tuple[Chosen | None, Chosen | None]:
                 "Swap", icon=":material/swap_horiz:", on_click=_swap, key="compare_swap", width="content"
             )
         pair.append(None if name is None else captures.chosen(session, name))
+    with row:
+        opening.button("compare")
     address = {
         side: kept.get(side) if side_capture is None else side_capture.name
         for side, side_capture in zip(_SIDES, pair, strict=True)
     }
     session.address({side: name for side, name in address.items() if name})
     if None in pair:
-        st.info("Open two captures in the sidebar, or select them above.", icon=":material/upload_file:")
+        st.info("Open, drop or paste two captures, or select them above.", icon=":material/upload_file:")
     return pair[0], pair[1]
 
 

@@ -132,7 +132,11 @@ def several(session: Session, reference: Chosen) -> None:
     """Other captures compared with the left one, one row each."""
     names = [name for name in captures.names(session) if name != reference.name]
     chosen = st.multiselect(
-        "Captures to compare with the left one", names, format_func=captures.title, key="compare_several"
+        "Captures to compare with the left one",
+        names,
+        format_func=captures.labels(session),
+        filter_mode="contains",
+        key="compare_several",
     )
     candidates = [candidate for name in chosen if (candidate := captures.chosen(session, name)) is not None]
     if not candidates:

@@ -66,7 +66,7 @@ def _trial_of(session: Session) -> Trial | None:
     trial = dashboard.registry().trial(name) if name else None
     if trial is None and name:
         st.warning(
-            "These runs are no longer in memory. Open their capture files in the sidebar.",
+            "These runs are no longer in memory. Open their capture files.",
             icon=":material/link_off:",
         )
     session.trial = None if trial is None else trial.id

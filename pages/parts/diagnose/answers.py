@@ -33,6 +33,8 @@ def level(diagnosis: Diagnosis) -> Level:
 
 def why(diagnosis: Diagnosis) -> str:
     """One line under the sentence: the first thing to do."""
+    if diagnosis.asks_for_log:
+        return f"{diagnosis.paste_next}."
     return diagnosis.next_step or "No known issue matches this capture."
 
 
@@ -58,6 +60,18 @@ def columns(
         return st.container(), st.container()
     left, right = st.columns([3, 2], gap="medium")
     return left, right
+
+
+def ask_for_log(diagnosis: Diagnosis) -> None:
+    """Where the server's log would say more: a button that turns to it."""
+    if diagnosis.asks_for_log:
+        st.button(
+            "Open the log", icon=":material/upload_file:", key="diagnose_ask_log", on_click=_turn_to_log
+        )
+
+
+def _turn_to_log() -> None:
+    st.session_state["diagnose_kind"] = "Log"
 
 
 def answers(diagnosis: Diagnosis) -> None:

@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 import inspector
 from inspector import Diagnosis, InspectorError, dashboard
-from pages.ui import captures, pickers
+from pages.ui import captures, opening, pickers
 from pages.ui.errors import show_error
 from pages.ui.state import Session
 
@@ -38,11 +38,14 @@ def diagnosed(session: Session) -> Diagnosis | None:
     kind = st.segmented_control(
         "From", kinds, default=linked, required=True, key="diagnose_kind", label_visibility="collapsed"
     )
+    if kind != "Capture":
+        opening.rejections(session)
     if kind == "Log":
         return _log(session)
     if kind == "Capture":
-        pickers.uploads(session)
+        opening.uploads(session)
         pickers.capture(session)
+        opening.button("diagnose")
         capture = captures.chosen(session)
         return None if capture is None else dashboard.diagnose(capture.inspection)
     return _text(session)

@@ -7,7 +7,7 @@ from typing import Final
 import streamlit as st
 
 from inspector import Endpoint, InspectorError, dashboard
-from inspector.dashboard import LiveRequest, LiveRun, Server
+from inspector.dashboard import LiveRequest, LiveRun, OutcomeKind, Server
 from pages.parts.live import form_state
 from pages.parts.live.form_state import PACES, PROMPT
 from pages.parts.live.runs import watch
@@ -34,9 +34,14 @@ def asking(session: Session, run: LiveRun | None, *, running: bool) -> Server | 
     form_state.restore(session)
     if run is None:
         return _form(session)
+    rejected = not running and key_rejected(run)
     with st.container(horizontal=True, vertical_alignment="top", gap="small", key="live_line"):
-        with st.expander(request_line(run), icon=":material/edit:", key=f"live_request_{run.id}"):
-            server = _form(session)
+        # The browser keeps an expander as it is under its key.
+        key = f"live_request_{run.id}_{rejected}"
+        with st.expander(request_line(run), icon=":material/edit:", expanded=rejected, key=key):
+            if rejected:
+                st.error(plain(run.outcome.failure), icon=":material/link_off:")
+            server = _form(session, rejected=rejected)
         if (
             running
             and run.own
@@ -44,6 +49,11 @@ def asking(session: Session, run: LiveRun | None, *, running: bool) -> Server | 
         ):
             run.stop()
     return server
+
+
+def key_rejected(run: LiveRun) -> bool:
+    """True when a run lacks the right key: the form says so, and opens at the field for it."""
+    return run.own and run.outcome.kind is OutcomeKind.KEY_REJECTED
 
 
 def request_line(run: LiveRun) -> str:
@@ -61,12 +71,13 @@ def request_line(run: LiveRun) -> str:
     return plain(" · ".join(words))
 
 
-def _form(session: Session) -> Server | None:
+def _form(session: Session, *, rejected: bool = False) -> Server | None:
     address = form_state.value(session, "live_address")
     own = is_built_in(address)
     endpoint = Endpoint(form_state.value(session, "live_endpoint"))
     reach = reached(lambda: _server(session, address), endpoint)
-    server, models, trouble, _ = reach
+    server, models, trouble, outcome = reach
+    rejected = rejected or outcome is OutcomeKind.KEY_REJECTED
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="live_first_row"):
         st.text_input(
             "Server",
@@ -111,7 +122,7 @@ def _form(session: Session) -> Server | None:
             width=95,
             disabled=server is None or not model,
         )
-    with st.expander("Messages, tools, sampling, connection", key="live_more"):
+    with st.expander("Messages, tools, sampling, connection", expanded=rejected, key=f"live_more_{rejected}"):
         _more(session, own=own, resumable=dashboard.spec_of(endpoint).resumable)
     form_state.remember(session, model)
     awaiting(reach, endpoint)

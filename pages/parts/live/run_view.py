@@ -9,6 +9,7 @@ import inspector
 from inspector import Evidence, Inspection, Level, Reading, Verdict, dashboard
 from inspector.dashboard import LiveRun, OutcomeKind, Pace, RunState
 from pages.parts.live import form_state
+from pages.parts.live.request_form import key_rejected
 from pages.parts.live.runs import open_in_compare, open_in_replay, watch
 from pages.ui.assets import inline
 from pages.ui.banner import banner
@@ -104,7 +105,9 @@ def _ended(session: Session, run: LiveRun) -> None:
         amount = len(inspection.reading.choice.tokens)
         after = f" after {dashboard.number(amount)} {dashboard.plural(amount, 'token')}" if amount else ""
         st.info(f"Stopped by you{after}.", icon=":material/stop_circle:")
-    elif run.outcome.failed and not (run.outcome.kind in _QUOTED and inspection.verdict.level is Level.ERROR):
+    elif run.outcome.failed and not (
+        key_rejected(run) or (run.outcome.kind in _QUOTED and inspection.verdict.level is Level.ERROR)
+    ):
         st.error(plain(run.outcome.failure), icon=":material/link_off:")
     banner(inspection, key="live_banner")
     _troubles(run)

@@ -11,9 +11,9 @@ import streamlit as st
 
 from inspector import Header, Inspection, dashboard
 from inspector.dashboard import ChoiceReading, event_rows
+from pages.ui.rows import rows
 from pages.ui.state import Selection, Session
 from pages.ui.strip import Payload, RawEvent
-from pages.ui.tables import table_height
 
 _PER_PAGE: Final = 25
 _SHOWN_AT_MOST: Final = 60_000
@@ -29,47 +29,32 @@ def events(session: Session, inspection: Inspection, choice: int, payload: Paylo
     choice_reading = inspection.reading.choices[choice]
     chosen = opened_event(session, inspection, choice, payload)
     start = _page(session, total, chosen)
-    import pandas as pd  # noqa: PLC0415 -- a third of the first page's time, and only this tab needs it
-
-    frame = pd.DataFrame(
-        [
-            {
-                "": "▸" if row["event"] == chosen else "",
-                "event": row["event"],
-                "time, ms": None if row["arrival_s"] is None else row["arrival_s"] * 1000,
-                "tokens": _span(choice_reading.tokens.events, row["event"]),
-                "kind": row["name"] or row["kind"],
-                "delivered text, or data": _delivered(choice_reading, row["event"]) or row["data"][:200],
-            }
-            for row in event_rows(inspection.reading, start, start + _PER_PAGE)
-        ]
-    )
+    table = [
+        {
+            "event": row["event"],
+            "time, ms": None if row["arrival_s"] is None else round(row["arrival_s"] * 1000, 1),
+            "tokens": _span(choice_reading.tokens.events, row["event"]),
+            "kind": row["name"] or row["kind"],
+            "delivered text, or data": _delivered(choice_reading, row["event"]) or row["data"][:200],
+        }
+        for row in event_rows(inspection.reading, start, start + _PER_PAGE)
+    ]
+    picked_event, picked_with = session.event or (None, None)
+    number = (picked_event if picked_with == session.selection else chosen) or 0
     left, right = st.columns([4, 3], gap="small")
     with left:
-        picked = st.dataframe(
-            frame,
-            hide_index=True,
-            height=table_height(len(frame)),
-            on_select="rerun",
-            selection_mode="single-row",
+        opened = rows(
+            table,
+            label="Raw events of the capture",
+            opens="event",
+            current=number - start if start <= number < start + len(table) else None,
             key=f"replay_events_{session.capture}_{start}",
-            column_config={
-                "": st.column_config.TextColumn("▸", width=28),
-                "event": st.column_config.NumberColumn(format="localized", width=64),
-                "time, ms": st.column_config.NumberColumn(format="%.1f", width=72),
-                "tokens": st.column_config.NumberColumn(format="localized", width=60),
-                "kind": st.column_config.TextColumn(width=90),
-            },
-            alt="Raw events of the capture",
         )
-    number = chosen or 0
-    if picked.selection.rows:
-        number = start + picked.selection.rows[0]
-        if number != session.event:
-            session.event = number
-            if (cell := payload.cell_of(number)) is not None:
-                session.navigate(Selection(cell))
-                st.rerun()
+    if opened is not None:
+        if (cell := payload.cell_of(start + opened)) is not None:
+            session.navigate(Selection(cell))
+        session.event = start + opened, session.selection
+        st.rerun()
     with right:
         _open(inspection, number)
 

@@ -7,20 +7,10 @@ import streamlit as st
 
 from inspector import Level, dashboard
 from pages.ui import captures
+from pages.ui.rows import rows
 from pages.ui.state import Session
-from pages.ui.tables import table_height
 
 _LISTED: Final = 200
-_COLUMNS: Final = {
-    "verdict": st.column_config.TextColumn(width=85),
-    "capture": st.column_config.TextColumn(width=330),
-    "from": st.column_config.TextColumn(width=70),
-    "version": st.column_config.TextColumn(width=65),
-    "endpoint": st.column_config.TextColumn(width=90),
-    "tokens": st.column_config.NumberColumn(format="localized", width=65),
-    "findings": st.column_config.NumberColumn(format="localized", width=70),
-    "shows": st.column_config.TextColumn(width=420),
-}
 
 
 def overview(session: Session) -> None:
@@ -36,31 +26,25 @@ def _table(session: Session) -> None:
     )
     names = captures.names(session)
     with st.spinner("Reading captures"):
-        rows = [_row(session, name) for name in names[:_LISTED]]
-    matches = [row for row in rows if matching(row, words)]
+        listed = [_row(session, name) for name in names[:_LISTED]]
+    matches = [row for row in listed if matching(row, words)]
     if len(names) > _LISTED:
         st.caption(f"The first {_LISTED} of {len(names):,} captures.")
     if not matches:
         st.info("No capture matches this filter.")
         return
-    own = [row for row in matches if row["from"] == "yours"]
+    own = [row for row in matches if row["from"] == "your file"]
     st.markdown(f"**Yours: {totals(own)}**" if own else f"**{totals(matches)}**")
-    picked = st.dataframe(
+    opened = rows(
         matches,
-        hide_index=True,
-        width="stretch",
-        height=table_height(len(matches), 560),
-        on_select="rerun",
-        selection_mode="single-row",
-        column_config=_COLUMNS,
-        key=f"replay_overview_table_{words}",
-        alt="All captures with their verdicts",
-        placeholder="unknown",
+        label="All captures with their verdicts",
+        opens="capture",
+        sortable=True,
+        key="replay_overview_rows",
     )
-    if picked.selection.rows:
-        session.choose(matches[picked.selection.rows[0]]["capture"])
+    if opened is not None:
+        session.choose(matches[opened]["capture"])
         st.rerun()
-    st.caption("Select a row to open the capture; click a heading to sort.")
 
 
 def totals(rows: Sequence[Mapping[str, Any]]) -> str:

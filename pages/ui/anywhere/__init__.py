@@ -8,10 +8,9 @@ from typing import Any, Final
 
 import streamlit as st
 
-from inspector import dashboard
-from pages.ui import captures, pickers
+from pages.ui import captures, opening
 from pages.ui.modules import loader
-from pages.ui.state import Session
+from pages.ui.state import Rejected, Session
 
 __all__ = ["anywhere", "receive"]
 
@@ -20,22 +19,32 @@ _component = st.components.v2.component(
 )
 _DIAGNOSED_AT_MOST: Final = 200_000
 _FILES_AT_MOST: Final = 24
+_OPENING: Final = frozenset({"Replay", "Compare", "Diagnose"})
+"""Pages that draw rejected files themselves, after their upload."""
 
 
 def anywhere(session: Session, page: str) -> None:
     """Listen in the browser, and open what came."""
     with st.sidebar:
-        result = _component(key="anywhere", on_given_change=lambda: None)
-        dropped = result.get("given")
-        if isinstance(dropped, Mapping) and dropped.get("at") != session.dropped_at:
-            session.dropped_at = dropped.get("at")
-            receive(session, dropped, page)
+        result = _component(
+            key="anywhere", data={"uploaded_mb": opening.LIMIT_MB}, on_given_change=lambda: None
+        )
+    dropped = result.get("given")
+    if isinstance(dropped, Mapping) and dropped.get("at") != session.dropped_at:
+        session.dropped_at = dropped.get("at")
+        receive(session, dropped, page)
+    if page not in _OPENING:
+        opening.rejections(session)
 
 
 def receive(session: Session, dropped: Mapping[str, Any], page: str) -> None:
     """Open files, or a text, and turn to the page for them."""
-    if dropped.get("refused"):
-        st.error("This file is larger than 32 MB: open it on the Replay page.", icon=":material/block:")
+    name, most = dropped.get("rejected"), dropped.get("most_mb")
+    if isinstance(name, str) and isinstance(most, int):
+        advice = "; open it on the Replay page" if most < opening.LIMIT_MB else ""
+        opening.reject(
+            session, [Rejected(name=name, problem=f"{name}: larger than {most} MB{advice}.")], of=1
+        )
         return
     text = dropped.get("text")
     if isinstance(text, str):
@@ -46,14 +55,13 @@ def receive(session: Session, dropped: Mapping[str, Any], page: str) -> None:
             st.switch_page("replay.py")
         return
     files = dropped.get("files")
-    received = [_file(file) for file in files[:_FILES_AT_MOST]] if isinstance(files, list) else []
-    troubles = [_open(session, file) for file in received]
-    match received:
-        case [(name, content)] if troubles[0] and dashboard.is_log(content, name):
-            pickers.diagnose_log(session, name, content)
-    for trouble in filter(None, troubles):
-        st.error(pickers.plain(trouble), icon=":material/block:")
-    if troubles and not any(troubles) and page != "Replay":
+    files = map(_file, files[:_FILES_AT_MOST]) if isinstance(files, list) else []
+    received = [file for file in files if file is not None]
+    opening.receive(session, received)
+    match session.rejected:
+        case [Rejected(name=name, log=bytes() as log)] if len(received) == 1:
+            opening.diagnose_log(session, name, log)
+    if received and not session.rejected and page != "Replay":
         st.switch_page("replay.py")
 
 
@@ -67,12 +75,6 @@ def _file(file: object) -> tuple[str, bytes] | None:
         return name, base64.b64decode(content, validate=True)
     except (binascii.Error, ValueError):
         return None
-
-
-def _open(session: Session, file: tuple[str, bytes] | None) -> str:
-    return (
-        "The browser sent a file that cannot be read." if file is None else captures.open_file(session, *file)
-    )
 
 
 def _diagnose(text: str) -> None:

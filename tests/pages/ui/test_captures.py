@@ -6,8 +6,8 @@ from dataclasses import replace
 import inspector
 from inspector import Kind, dashboard
 from inspector.capture.capture import render
-from pages.ui.captures import first_selection, labels, names, open_file, title
-from pages.ui.state import Selection, Session
+from pages.ui.captures import first_selection, labels, names, open_file, summary, title
+from pages.ui.state import Opened, Selection, Session
 from tests.support.pages import as_file
 from tests.support.streams import Step, chat
 
@@ -62,8 +62,15 @@ def test_open_file_that_is_invalid_changes_nothing() -> None:
 
 
 def test_title_describes_a_built_in_capture() -> None:
-    assert title(LEAK).startswith("Reasoning leaked, tool call broken · vLLM 0.14.1 · Two reasoning tokens")
-    assert title("mine.jsonl") == "mine.jsonl · your file"
+    assert title(Session(), LEAK).startswith(f"Reasoning leaked, tool call broken · {LEAK} · Two reasoning")
+
+
+def test_a_capture_of_the_matrix_is_not_called_a_file_of_the_user() -> None:
+    session, name = Session(), "vllm-0.23.0-si3/chat-tool_call"
+    capture = chat([OPENING, ("Hi", {"content": "Hi"}), CLOSED])
+    session.open([Opened(name=name, digest=f"matrix {name}", capture=capture)])
+    assert title(session, name) == f"{name} · matrix"
+    assert summary(session, name)["origin"] == "matrix"
 
 
 def test_labels_have_the_verdicts_known_without_an_audit() -> None:

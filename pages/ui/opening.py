@@ -1,0 +1,117 @@
+"""Opening files: the button, the upload behind it, and one line for the files that could not be read."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+from inspector import dashboard
+from pages.ui import captures
+from pages.ui.pickers import plain
+from pages.ui.state import Rejected, Session
+
+LIMIT_MB: Final = 256
+"""Of one file that is opened on a page with an upload."""
+_HELP: Final = (
+    "Drop files anywhere in the window, or paste with Ctrl+V: "
+    f"{dashboard.FORMATS}; also gzip or zstd. Files stay in this session, on this machine."
+)
+_NAMED: Final = 3
+
+
+def _itself(file: UploadedFile, memo: object) -> UploadedFile:
+    del memo
+    return file
+
+
+# Streamlit deep-copies a widget's value in each run of a page, lest the page change it: an upload's bytes
+# twice, 0.1 s for 37 MB. The pages only read uploads.
+setattr(UploadedFile, "__deepcopy__", _itself)  # noqa: B010 -- the class does not declare it
+
+
+def button(place: str) -> None:
+    """The button that opens files. The browser answers it (anywhere.js): Streamlit's upload is hidden."""
+    st.button(
+        "Open, drop or paste",
+        icon=":material/upload_file:",
+        help=_HELP,
+        key=f"open_{place}",
+        width="content",
+    )
+
+
+def uploads(session: Session) -> list[str]:
+    """The button in the sidebar and the opened files below it; the names of captures opened just now."""
+    captures.restore(session)
+    before = dict(session.opened)
+    with st.sidebar:
+        button("sidebar")
+        files = st.file_uploader(
+            "Open captures", accept_multiple_files=True, max_upload_size=LIMIT_MB, key="replay_files"
+        )
+        if received := [file for file in files if file.file_id not in session.received]:
+            receive(session, [(file.name, file.getvalue()) for file in received])
+        session.received = frozenset(file.file_id for file in files)
+        opened = [name for name, capture in session.opened.items() if before.get(name) is not capture]
+        for name in reversed(session.opened):
+            if st.button(plain(name), type="tertiary", key=f"opened_{name}"):
+                session.choose(name)
+                opened = [name]
+    rejections(session)
+    return opened
+
+
+def receive(session: Session, files: Sequence[tuple[str, bytes]]) -> None:
+    """Open files that came together; those that cannot be read replace the rejected ones of before."""
+    rejected = []
+    for name, content in files:
+        if problem := captures.open_file(session, name, content):
+            log = content if dashboard.is_log(content, name) else None
+            rejected.append(Rejected(name=name, problem=problem, log=log))
+    reject(session, rejected, of=len(files))
+
+
+def reject(session: Session, rejected: Sequence[Rejected], *, of: int) -> None:
+    """Remember the files that could not be read, of how many that came with them."""
+    session.rejected, session.rejected_of = tuple(rejected), of
+
+
+def rejections(session: Session) -> None:
+    """One line for all files that could not be read, until it is dismissed."""
+    if not session.rejected:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="rejected"):
+        st.error(plain(rejection_line(session.rejected, session.rejected_of)), icon=":material/block:")
+        if len(session.rejected) > 1:
+            with st.popover("Details"):
+                for number, file in enumerate(session.rejected):
+                    st.markdown(plain(file.problem))
+                    _diagnosable(session, file, key=f"rejected_log_{number}")
+        else:
+            _diagnosable(session, session.rejected[0], key="rejected_log")
+        st.button("Dismiss", key="rejected_dismiss", on_click=reject, args=(session, ()), kwargs={"of": 0})
+
+
+def rejection_line(rejected: Sequence[Rejected], of: int) -> str:
+    """One sentence: the problem of a single file, the names of several."""
+    if len(rejected) == 1:
+        return rejected[0].problem
+    names = [file.name for file in rejected[:_NAMED]]
+    if more := len(rejected) - len(names):
+        names.append(f"{more} more")
+    return f"{len(rejected)} of {of} files were not read: {dashboard.listed(names)}."
+
+
+def _diagnosable(session: Session, file: Rejected, *, key: str) -> None:
+    if file.log is not None and st.button(
+        f"Diagnose {plain(file.name)}", icon=":material/troubleshoot:", key=key
+    ):
+        diagnose_log(session, file.name, file.log)
+
+
+def diagnose_log(session: Session, name: str, content: bytes) -> None:
+    """Open a log on the Diagnose page."""
+    session.log, session.logs = (name, content), {}
+    st.session_state["diagnose_kind"] = "Log"
+    st.switch_page("diagnose.py")
