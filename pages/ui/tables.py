@@ -1,6 +1,5 @@
 """What the tables of the pages have in common: their height, and how numbers are written."""
 
-from collections.abc import Mapping
 from math import ceil
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,12 +18,6 @@ def table_height(rows: int, most: int | None = None) -> int:
     """Pixels of a table with a header and that many rows; with more than fit into `most`, it scrolls."""
     height = _ROW_PX * (rows + 1) + _BORDER_PX
     return height if most is None else min(height, most)
-
-
-def selected_row(selection: Mapping[str, Any], rows: int) -> int | None:
-    """The row of a table with `selection_mode="single-cell"`, in which a click anywhere selects it."""
-    cells = selection["selection"]["cells"]
-    return cells[0][0] if cells and cells[0][0] < rows else None
 
 
 def counts(frame: "pd.DataFrame") -> dict[str, Any]:

@@ -121,7 +121,7 @@ def test_live_after_a_run_has_no_violation_of_ours(app: str, open_page: Open, th
     [
         ("compare", ".hi[data-ready]"),
         ("matrix?class=calls&release=0.14.1&script=tool_call", ".matrix [aria-selected]"),
-        ("library", "[data-testid=stDataFrame]"),
+        ("library", ".rows table"),
     ],
 )
 def test_compare_matrix_and_library_have_no_violation_of_ours(

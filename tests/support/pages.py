@@ -8,14 +8,18 @@ from streamlit.testing.v1 import AppTest
 import inspector
 from inspector.capture.capture import render
 
-__all__ = ["as_file", "banner", "drawn"]
+__all__ = ["all_drawn", "as_file", "banner", "drawn"]
 
 
 def drawn(app: AppTest, component: str) -> Any:
-    """The message of one of our components."""
-    return next(
-        one.proto for one in app.get("bidi_component") if one.proto.component_name == f"inspector_{component}"
-    )
+    """The message of the first of our components of that name."""
+    return all_drawn(app, component)[0]
+
+
+def all_drawn(app: AppTest, component: str) -> list[Any]:
+    """The messages of our components of that name."""
+    protos = [element.proto for element in app.get("bidi_component")]
+    return [proto for proto in protos if proto.component_name == f"inspector_{component}"]
 
 
 def banner(app: AppTest) -> dict[str, Any]:

@@ -12,8 +12,7 @@ from pages.ui.pickers import plain
 from pages.ui.state import Session, went_back
 
 _FILTER: Final = "library_filter"
-CLICKS: Final = "library_clicks"
-"""How often a click has narrowed the filter."""
+_NARROWED: Final = "library_narrowed"
 _REJECTED: Final = "library_rejected"
 _WORST: Final = "worst first"
 _ADDRESS: Final = frozenset({"scan", "filter", "group", "sort", "order"})
@@ -51,6 +50,8 @@ def choose(session: Session) -> LibraryQuery | None:
         return None
     if went_back() or _FILTER not in st.session_state:
         st.session_state[_FILTER] = kept.get("filter", "")
+    if _NARROWED in st.session_state:
+        st.session_state[_FILTER] = st.session_state.pop(_NARROWED)
     names = list(scans)
     groups, sorts = list(dashboard.LIBRARY_GROUPS), [_WORST, *dashboard.LIBRARY_SORTS]
     with st.container(horizontal=True, vertical_alignment="bottom", key="library_row"):
@@ -146,7 +147,12 @@ def first_steps() -> None:
 def only(library: Library, words: str, by: str, value: str | int | None) -> None:
     """Narrow the filter to one group; a callback, as the field is drawn before its groups are known."""
     st.session_state[_FILTER] = library.narrowed(words, by, value)
-    st.session_state[CLICKS] = st.session_state.get(CLICKS, 0) + 1
+
+
+def narrow(library: Library, words: str, by: str, value: str | int | None) -> None:
+    """Narrow the filter and draw the page again: a component tells of a click after the field is drawn."""
+    st.session_state[_NARROWED] = library.narrowed(words, by, value)
+    st.rerun()
 
 
 def clear() -> None:

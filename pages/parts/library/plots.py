@@ -57,7 +57,7 @@ def verdicts(by: str, groups: Sequence[LibraryGroup], theme: str) -> go.Figure:
         dragmode=False,
         height=340 if horizontal else 300,
         margin={"l": 8, "r": 8, "t": 24, "b": 8},
-        legend={"orientation": "h", "y": 1.12, "x": 0, "traceorder": "normal"},
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "traceorder": "normal"},
         hovermode="y unified" if horizontal else "x unified",
     )
     groups_axis, shares_axis = (figure.layout.yaxis, figure.layout.xaxis)[:: 1 if horizontal else -1]

@@ -5,7 +5,8 @@ pass a row without opening it.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from math import ceil
+from typing import Any, Final
 
 import streamlit as st
 
@@ -13,6 +14,9 @@ from pages.ui.assets import sheet
 from pages.ui.modules import loader
 
 __all__ = ["rows"]
+
+_ROW_PX: Final = 30.5
+"""A line of 13 pixels times 1.5, twice 5 pixels beside it, and its border."""
 
 _component = st.components.v2.component(
     "inspector_rows",
@@ -30,10 +34,12 @@ def rows(
     key: str,
     current: int | None = None,
     sortable: bool = False,
+    height: int = 560,
 ) -> int | None:
     """Draw rows of the same columns; the number of the row that was opened just now.
 
-    `opens` is the column that names a row, whose text is its button; `current` is the row that is open.
+    `opens` is the column that names a row, whose text is its button; `current` is the row that is open;
+    with more rows than fit into `height` pixels the table scrolls.
     """
     names = list(table[0])
     data: dict[str, Any] = {
@@ -43,8 +49,12 @@ def rows(
         "opens": names.index(opens),
         "current": current,
         "sortable": sortable,
+        "height": height,
     }
-    # In a list: Streamlit looks for data frames in an object, and imports pandas for that.
-    result = _component(key=key, data=[data], on_opened_change=lambda: None)
+    # The room that it will take, so that nothing below moves when its script has loaded.
+    room = st.container(height=min(height, ceil(_ROW_PX * (len(table) + 1)) + 2) + 2, border=False)
+    with room:
+        # In a list: Streamlit looks for data frames in an object, and imports pandas for that.
+        result = _component(key=key, data=[data], on_opened_change=lambda: None)
     row = result.get("opened")
     return row if isinstance(row, int) and 0 <= row < len(table) else None

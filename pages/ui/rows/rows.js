@@ -15,6 +15,7 @@ import { visibleParts } from "../text.js";
  * @property {number} opens the column whose text is the button of a row
  * @property {number | null} current the row that is open
  * @property {boolean} sortable
+ * @property {number} height most pixels
  */
 
 /** @param {Component<Table[]>} component */
@@ -29,6 +30,7 @@ export default function ({ data: [table], parentElement, setTriggerValue }) {
   const element = make("table");
   element.setAttribute("aria-label", table.label);
   element.append(head(table, lines, body), body);
+  root.style.maxHeight = `${table.height}px`;
   root.replaceChildren(element);
   reach(buttons(body)[Math.max(table.current ?? 0, 0)], body);
   buttons(body)[focused]?.focus();

@@ -18,6 +18,9 @@ test("another page, capture or run is a step; a token and what a page opened wit
     ["live", "live?run=a", false],
     ["live?run=a", "live?run=b", true],
     ["live?form=a", "live?form=b", false],
+    ["library", "library?filter=a", true],
+    ["library?filter=a", "library", true],
+    ["matrix?release=0.14.1", "matrix?release=0.13.0", true],
   ];
   for (const [from, to, step] of changes) {
     assert.equal(isStep(new URL(from, HOME), new URL(to, HOME)), step, `${from} -> ${to}`);
@@ -49,7 +52,7 @@ test("what is no step takes the place of the entry before", () => {
 test("the page that is left keeps its own address", () => {
   const entries = [`${HOME}matrix`];
   const { history, acts } = historyOf(entries);
-  history.pushState({}, "", "/matrix?filter=tool");
+  history.pushState({}, "", "/matrix?endpoint=chat");
   acts();
   for (const url of ["/matrix?capture=a&token=4", "/?capture=a&token=4"]) history.pushState({}, "", url);
   acts();
@@ -58,7 +61,7 @@ test("the page that is left keeps its own address", () => {
   history.pushState({}, "", "/compare?left=b&right=a");
   assert.deepEqual(
     entries,
-    ["matrix?filter=tool", "?capture=a&token=4", "compare?left=a&right=b", "compare?left=b&right=a"].map(
+    ["matrix?endpoint=chat", "?capture=a&token=4", "compare?left=a&right=b", "compare?left=b&right=a"].map(
       (path) => HOME + path,
     ),
   );
