@@ -173,6 +173,10 @@ def test_a_server_without_a_list_of_models_is_asked_for_the_model_that_is_typed(
         page.get_by_role("button", name="Start").click()
         page.get_by_role("button", name="Open in Replay").wait_for()
         assert [body["model"] for body in server.bodies("/v1/chat/completions")] == ["mine"]
+        page.get_by_role("button", name="Open in Replay").click()
+        page.get_by_role("button", name="Check this server").click()
+        page.wait_for_url("**/probe")
+        expect(page.get_by_label("Server", exact=True)).to_have_value(server.v1)
 
 
 def test_what_another_client_asks_through_the_tap_is_listed_while_it_streams_and_can_be_watched(

@@ -73,6 +73,10 @@ def banner(
             st.session_state[f"{key}_report"] = inspection.name
             st.rerun()
         case ("check", _, _):
+            # Not by the address: another web page could choose the server, which the form asks for its models.
+            run = dashboard.registry().get(inspection.name.removesuffix(".jsonl"))
+            if run is not None and run.address:
+                st.session_state["probe_address"] = run.address
             st.switch_page("probe.py")
         case ("page", _, address) if (link := urlsplit(address)).path in _PAGES:
             st.switch_page(_PAGES[link.path], query_params=parse_qsl(link.query))
