@@ -73,7 +73,7 @@ def banner(
             st.session_state[f"{key}_report"] = inspection.name
             st.rerun()
         case ("check", _, _):
-            # Not by the address: another web page could choose the server, which the form asks for its models.
+            # Not by the address: another web page could choose whom the form asks for models.
             run = dashboard.registry().get(inspection.name.removesuffix(".jsonl"))
             if run is not None and run.address:
                 st.session_state["probe_address"] = run.address
