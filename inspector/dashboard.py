@@ -44,11 +44,13 @@ from inspector.files.importers import FORMATS
 from inspector.files.store import Builtin, builtin
 from inspector.files.uploads import Shelf, Upload
 from inspector.fleet.doctor import CheckState, check_server
+from inspector.fleet.probe import EXPORTS as PROBE_EXPORTS
 from inspector.fleet.probe import (
     PROMPT_FILE_MIB,
     Budget,
     Plan,
     Probe,
+    ProbeCause,
     ProbeLoad,
     ProbePrompt,
     ProbeRow,
@@ -57,12 +59,19 @@ from inspector.fleet.probe import (
     Result,
     Sweep,
     failure_words,
+    probe_row,
     prompts_of_bytes,
     prompts_of_text,
 )
-from inspector.fleet.probe import summary as probe_summary
 from inspector.fleet.probe.planning import SWEEP_WARM_UP
-from inspector.fleet.probe.reporting import probe_endings, progress_line, rate_words, time_name, worst_rows
+from inspector.fleet.probe.reporting import (
+    probe_endings,
+    progress_line,
+    rate_words,
+    time_name,
+    worst_rows,
+)
+from inspector.fleet.probe.reporting import summary_of as probe_summary
 from inspector.fleet.probe_registry import ProbeRun, probes
 from inspector.fleet.watch import Metrics, Retention, Watch, metrics_app
 from inspector.fleet.watch.spans import configured_spans
@@ -126,6 +135,7 @@ __all__ = [
     "FORMATS",
     "LIBRARY_GROUPS",
     "LIBRARY_SORTS",
+    "PROBE_EXPORTS",
     "PROMPT_FILE_MIB",
     "RUNS_AT_MOST",
     "SWEEP_WARM_UP",
@@ -160,6 +170,7 @@ __all__ = [
     "Pace",
     "Plan",
     "Probe",
+    "ProbeCause",
     "ProbeLoad",
     "ProbePrompt",
     "ProbeRow",
@@ -249,6 +260,7 @@ __all__ = [
     "playback_routes",
     "plural",
     "probe_endings",
+    "probe_row",
     "probe_summary",
     "probes",
     "progress_line",

@@ -6,10 +6,11 @@ from pages.ui import state
 session = state.current()
 run = probe.watched(session)
 going = run is not None and not run.ended
-probe.form(session, run if going else None)
+probe.form(session, run)
 if run is None:
     probe.invitation()
 elif going:
     probe.progress(run)
 else:
     probe.results(session, run)
+probe.earlier(session, run)

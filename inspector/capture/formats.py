@@ -44,6 +44,11 @@ def fine_duration(seconds: float | None, unknown: str = "unknown") -> str:
     return f"{number(seconds * 1000, 1)} ms" if seconds < _SECONDS_FROM else _longer(seconds)
 
 
+def rounded_duration(seconds: float) -> str:
+    """A time that is an estimate: whole seconds, and minutes from ten minutes on."""
+    return f"{seconds:.0f} s" if seconds < _MINUTES_FROM else _longer(seconds)
+
+
 def _longer(seconds: float) -> str:
     return f"{number(seconds, 1)} s" if seconds < _MINUTES_FROM else f"{number(seconds / 60)} min"
 

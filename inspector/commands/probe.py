@@ -18,6 +18,7 @@ from inspector.commands.asking import add_connection_options, add_usual_options,
 from inspector.commands.redact import add_redact_option
 from inspector.commands.shared import Commands, print_json, redraw, say, tell, write_text
 from inspector.fleet.probe import (
+    EXPORTS,
     Budget,
     Plan,
     Probe,
@@ -26,13 +27,10 @@ from inspector.fleet.probe import (
     ProbeRow,
     Result,
     Sweep,
-    csv_text,
-    junit_text,
     probe_lines,
     probe_row,
     prompts_of_file,
     prompts_of_text,
-    sarif_text,
 )
 from inspector.fleet.probe.planning import SWEEP_WARM_UP
 from inspector.fleet.probe.reporting import progress_line
@@ -51,7 +49,6 @@ _REPEAT: Final = 20
 _AT_MOST_WITH_RATE: Final = 256
 _TERMINAL_EACH_S: Final = 0.5
 _LOG_EACH_S: Final = 10.0
-_EXPORTS: Final = (("csv", csv_text), ("junit", junit_text), ("sarif", sarif_text))
 
 _EXAMPLE: Final = """example:
   python -m inspector probe --base-url http://localhost:8000/v1 --endpoint responses \\
@@ -96,9 +93,9 @@ def run(arguments: Namespace) -> int:
     probe = asyncio.run(_probed(arguments, _plan(arguments)))
     if not probe.rows and not probe.stopped:
         raise ConnectionFailed(probe.trouble or "no request has ended")
-    for name, export in _EXPORTS:
-        if (path := getattr(arguments, name)) is not None:
-            write_text(path, export(probe.rows))
+    for export in EXPORTS:
+        if (path := getattr(arguments, export.option)) is not None:
+            write_text(path, export.make(probe.rows))
     if arguments.json:
         print_json(probe_row(probe))
     elif "-" not in {arguments.csv, arguments.junit, arguments.sarif}:

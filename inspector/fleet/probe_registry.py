@@ -21,8 +21,9 @@ KEPT: Final = 8
 class ProbeRun:
     """One probe of a page."""
 
-    def __init__(self, name: str, plan: Plan) -> None:
+    def __init__(self, name: str, plan: Plan, started_at: datetime) -> None:
         self.id = name
+        self.started_at = started_at
         self.plan = plan
         self.probe: Probe | None = None
         """None until its servers have reported version and models."""
@@ -70,11 +71,11 @@ class Probes:
 
         The plan of a stopped run resumes it.
         """
-        moment = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-        name = f"{moment}-{secrets.token_hex(2)}"
+        now = datetime.now(UTC)
+        name = f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
         if plan.folder is None and self._runs.folder is not None:
             plan = replace(plan, folder=self._runs.folder / f"probe-{name}")
-        run = ProbeRun(name, plan)
+        run = ProbeRun(name, plan, now)
         with self._lock:
             self._probes[run.id] = run
             ended = [name for name, probe_run in self._probes.items() if probe_run.ended]
@@ -89,10 +90,10 @@ class Probes:
         with self._lock:
             return self._probes.get(name)
 
-    def latest(self) -> ProbeRun | None:
-        """The probe that began last."""
+    def runs(self) -> list[ProbeRun]:
+        """The probes that are kept, the newest first."""
         with self._lock:
-            return next(reversed(self._probes.values()), None)
+            return [*reversed(self._probes.values())]
 
 
 def _cancel(future: "Future[None]") -> None:

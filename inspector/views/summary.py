@@ -5,7 +5,7 @@ or the model did, and what that was checked against, is the verdict's to say.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -69,7 +69,7 @@ def summary(examined: Examined, choice: ChoiceReading | None = None) -> Summary:
         level=verdict.level,
         headline=verdict.sentence if headline is None else headline,
         fault=f"{verdict.sentence} {verdict.why}".strip() if whole else verdict.why,
-        fixes=tuple(_fixes(examined)),
+        fixes=tuple(fixes(examined)),
         decided=examined.cause is None or not examined.cause.alternatives,
     )
 
@@ -194,7 +194,17 @@ def _call(choice: ChoiceReading, fields: _Fields, field: str | None) -> str:
     )
 
 
-def _fixes(examined: Examined) -> list[Fix]:
+def fix_words(parts: Iterable[Fix]) -> str:
+    """The parts of a fix as one line of text."""
+    line = ""
+    for part in parts:
+        between = "" if not line else " · " if (part.url or "").startswith("https://") else " "
+        line += f"{between}{part.text}"
+    return line
+
+
+def fixes(examined: Examined) -> list[Fix]:
+    """What to do about the cause, with links; empty where no cause is known."""
     cause = examined.cause
     if cause is None:
         return []
@@ -207,11 +217,11 @@ def _fixes(examined: Examined) -> list[Fix]:
         is_measured = measured(issue.measured_as or issue.id, situation) is not None
         endpoint = f"endpoint={situation.endpoint.value}&" if situation.endpoint else ""
         matrix = f"matrix?{endpoint}release={steps[0].upgrade}"
-        fixes = [Fix(text="Upgrade to"), Fix(text=release, url=matrix if is_measured else None)]
-        fixes += [Fix(text=f"· until then, {step.until}") for step in steps[1:2] if step.until]
+        parts = [Fix(text="Upgrade to"), Fix(text=release, url=matrix if is_measured else None)]
+        parts += [Fix(text=f"· until then, {step.until}") for step in steps[1:2] if step.until]
     else:
-        fixes = [Fix(text=cause.first_step)]
+        parts = [Fix(text=cause.first_step)]
     link = next(filter(None, map(_GITHUB.fullmatch, issue.links)), None)
     if link is not None:
-        fixes.append(Fix(text=f"{link[1]}#{link[2]}", url=link[0]))
-    return fixes
+        parts.append(Fix(text=f"{link[1]}#{link[2]}", url=link[0]))
+    return parts

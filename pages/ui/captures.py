@@ -332,8 +332,12 @@ def _run_title(run: LiveRun) -> str:
 
 
 def started(run: LiveRun) -> str:
-    """When a run began, by the clock of the browser, else in UTC."""
-    started_at = run.header.started_at or ""
+    """When a run began."""
+    return clock(run.header.started_at or "")
+
+
+def clock(started_at: str) -> str:
+    """A time in ISO format by the clock of the browser, else in UTC."""
     try:
         moment = datetime.fromisoformat(started_at)
         zone = st.context.timezone

@@ -17,7 +17,7 @@ def test_a_probe_runs_beside_the_page_and_keeps_its_rows_in_the_folder_of_captur
     probes = Probes(Registry(tmp_path))
     with raw_server(WHOLE) as server:
         run = probes.start(plan(server.v1, budget=Budget(requests=4)))
-        assert probes.get(run.id) is run is probes.latest()
+        assert probes.get(run.id) is run is probes.runs()[0]
         assert run.wait(20)
     assert run.probe is not None
     assert len(run.probe.rows) == 4
@@ -56,4 +56,4 @@ def test_the_oldest_that_has_ended_gives_way() -> None:
     first, *_, last = [begun() for _ in range(KEPT + 1)]
     assert probes.get(first.id) is None
     assert probes.get(last.id) is last
-    assert probes.latest() is last
+    assert probes.runs()[0] is last

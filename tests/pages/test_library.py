@@ -1,11 +1,9 @@
 """The Library page without a browser: the sentence, filters, groups, and captures that open in Replay."""
 
-import json
 import shutil
 import sys
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -15,9 +13,10 @@ from inspector.data.scan import Counts
 from inspector.files.store import FIXTURES
 from pages.parts.library import plots
 from tests.support.archives import id_lists, scanned
-from tests.support.pages import all_drawn
+from tests.support.pages import tables
 
 ROOT = Path(__file__).parents[2]
+CAPTURES = "Captures with verdict, version, endpoint, tokens, findings, day, cause and model"
 
 
 @pytest.fixture(autouse=True)
@@ -45,12 +44,6 @@ def page(**query: str) -> AppTest:
     return app
 
 
-def tables(app: AppTest) -> list[list[dict[str, Any]]]:
-    """The rows of each table, by column."""
-    drawn = [json.loads(table.json)[0] for table in all_drawn(app, "rows")]
-    return [[dict(zip(table["names"], row, strict=True)) for row in table["rows"]] for table in drawn]
-
-
 def heading(app: AppTest) -> str:
     [headline] = [element.value for element in app.markdown if element.value.startswith("# ")]
     return headline.replace("\\", "")
@@ -68,7 +61,7 @@ def test_page_begins_with_the_summary_of_the_scan(archive: Path) -> None:
         heading(app)
         == "# 12 of 17 captures have errors (71%); the rate is highest with version 0.13.0 (7 of 8)."
     )
-    groups, kinds, causes, rows = tables(app)
+    groups, kinds, causes, rows = tables(app).values()
     assert [group["version"] for group in groups] == ["0.13.0", "0.14.1", "0.32.0"]
     assert [group["error"] for group in groups] == [7, 2, 3]
     assert "dropped" in {kind["kind"] for kind in kinds}
@@ -82,8 +75,8 @@ def test_page_begins_with_the_summary_of_the_scan(archive: Path) -> None:
 def test_the_address_has_filter_group_and_order(archive: Path) -> None:
     app = page(filter="kind = 'dropped'", group="kind", sort="tokens", order="descending")
     assert heading(app).startswith("# 7 of 7 captures have errors (100%)")
-    assert tables(app)[0][0]["kind"] == "dropped"
-    tokens = [row["tokens"] for row in tables(app)[3] if row["tokens"]]
+    assert next(iter(tables(app).values()))[0]["kind"] == "dropped"
+    tokens = [row["tokens"] for row in tables(app)[CAPTURES] if row["tokens"]]
     assert tokens == sorted(tokens, reverse=True)
     app.text_input(key="library_filter").set_value("version = '0.14.1'").run()
     assert heading(app).startswith("# 2 of 4 captures")
@@ -138,12 +131,12 @@ def test_unknown_token_count_is_empty(archive: Path, captures: Path, tmp_path: P
     (tmp_path / "bad.json").write_text("{")
     scanned(captures / "scan", archive, tmp_path / "bad.json")
     app = page(filter="verdict = 'unread'")
-    assert {row["tokens"] for row in tables(app)[-1]} == {None}
+    assert {row["tokens"] for row in tables(app)[CAPTURES]} == {None}
 
 
 def test_a_capture_in_an_archive_says_where_it_is(archive: Path) -> None:
     app = page(filter="name LIKE '%tool-call-leak-vllm-0.14.1%' AND NOT contains(name, 'preamble')")
-    [row] = tables(app)[-1]
+    [row] = tables(app)[CAPTURES]
     assert "leaked 2 reasoning tokens" in row["what happened"]
     assert row["path"].endswith("all.zip · deep/chat-tool-call-leak-vllm-0.14.1.jsonl")
     assert "filed under one channel" in row["known issue"]
@@ -155,7 +148,7 @@ def test_a_file_that_could_not_be_read_is_a_row(captures: Path, tmp_path: Path) 
     scanned(captures / "scan", tmp_path / "in")
     app = page()
     assert heading(app) == "# None of 1 capture has errors. 1 file could not be read."
-    assert [row["verdict"] for row in tables(app)[-1]].count("– unread") == 1
+    assert [row["verdict"] for row in tables(app)[CAPTURES]].count("– unread") == 1
     assert "<b>" not in "".join(element.value for element in app.markdown)
 
 

@@ -9,6 +9,7 @@ from starlette.applications import Starlette
 from streamlit.testing.v1 import AppTest
 
 from inspector import dashboard
+from inspector.fleet.probe import summary
 from inspector.lab.process import free_port
 from inspector.net.playback import PlaybackSettings, playback_routes
 from pages.parts.probe import plots
@@ -16,6 +17,7 @@ from pages.ui.state import Session
 from tests.support.answers import counted
 from tests.support.builtin import CAPTURES, TOOL
 from tests.support.listening import listening
+from tests.support.pages import tables
 from tests.support.probes import row, rows
 from tests.support.raw_server import page, raw_server
 
@@ -50,7 +52,7 @@ def shown(address: str, **values: object) -> AppTest:
 
 
 def ended(app: AppTest) -> AppTest:
-    run = dashboard.probes().latest()
+    run = dashboard.probes().runs()[0]
     assert run is not None
     assert run.wait(30)
     app.run()
@@ -66,7 +68,7 @@ def test_a_probe_says_its_result_first_and_its_streams_open_in_replay(playback: 
     headings = [paragraph.value for paragraph in app.markdown if paragraph.value.startswith("# ")]
     [heading] = [heading.replace("\\", "") for heading in headings]
     assert heading == "# 6 of 6 checked responses were silently damaged: 100% (95% interval 61% to 100%)."
-    groups, streams = (table.value for table in app.dataframe)
+    [groups] = (table.value for table in app.dataframe)
     assert groups.iloc[0].to_dict() | {"sent": 6} == {
         "requests": "all requests",
         "sent": 6,
@@ -77,12 +79,59 @@ def test_a_probe_says_its_result_first_and_its_streams_open_in_replay(playback: 
         "damaged rate (95%)": "100% (61%-100%)",
         "failed rate (95%)": "0% (0%-39%)",
     }
-    assert list(streams["result"]) == ["✕ silently damaged"] * 6
-    assert any(
-        "Text of an engine step that spans two messages" in paragraph.value for paragraph in app.markdown
-    )
-    assert app.button(key="probe_open").disabled is False
+    streams = tables(app)["Responses that were damaged, failed, or could not be checked"]
+    assert [stream["result"] for stream in streams] == ["✕ silently damaged"] * 6
+    [cause] = [paragraph.value for paragraph in app.markdown if "spans two messages" in paragraph.value]
+    assert "[vLLM 0\\.24\\.0 or newer](matrix?endpoint=chat&release=0.24.0)" in cause
+    assert "https://github.com/vllm-project/vllm/" in cause
     assert app.query_params["probe"]
+    files = [element.proto.label for element in app.get("download_button")]
+    assert files == ["Result (JSON)", "Requests (CSV)", "Test report (JUnit)", "Code scanning (SARIF)"]
+
+
+def test_earlier_probes_are_listed_and_opened_by_their_address(playback: str) -> None:
+    app = shown(playback, **{f"probe_model_{playback}": TOOL, "probe_requests": 3})
+    app.button(key="probe_start").click().run()
+    ended(app)
+    assert "Other probes" not in tables(app)
+    first = dashboard.probes().runs()[0]
+    app.session_state["probe_load"] = "Sweep"
+    app.session_state["probe_limit"] = 1
+    app.session_state["probe_smallest"] = 20.0
+    app.run()
+    app.button(key="probe_start").click().run()
+    ended(app)
+    [other] = tables(app)["Other probes"]
+    assert (other["requests"], other["damaged"], other["load"]) == (3, 3, "4 workers")
+    link = AppTest.from_file(ROOT / "pages" / "probe.py", default_timeout=60)
+    link.query_params["probe"] = first.id
+    link.run()
+    assert "3 of 3 checked responses" in link.markdown[0].value
+    assert link.number_input(key="probe_requests").value == 3
+    assert not link.warning
+
+
+def test_a_page_opened_during_a_sweep_shows_what_runs() -> None:
+    answers, count = counted(20)
+    models = json.dumps({"object": "list", "data": [{"id": "m", "object": "model", "owned_by": "vllm"}]})
+    answers["/v1/models"] = lambda _: [page(200, models, "application/json")]
+    with raw_server(answers) as server:
+        values = {"probe_limit": 16, "probe_smallest": 0.5, "probe_prompts": "One\nTwo"}
+        app = shown(server.v1, **{f"probe_model_{server.v1}": "m"}, probe_load="Sweep", **values)
+        app.button(key="probe_start").click().run()
+        assert count.wait(30)
+        again = AppTest.from_file(ROOT / "pages" / "probe.py", default_timeout=60)
+        again.query_params["probe"] = dashboard.probes().runs()[0].id
+        again.run()
+        assert not again.exception
+        assert not again.warning
+        assert again.text_input(key="probe_address").value == server.v1
+        assert again.text_area(key="probe_prompts").value == "One\nTwo"
+        assert again.segmented_control(key="probe_load").value == "Sweep"
+        assert again.number_input(key="probe_limit").value == 16
+        assert again.number_input(key="probe_smallest").value == 0.5
+        again.button(key="probe_stop").click().run()
+        ended(again)
 
 
 def test_the_load_decides_which_numbers_are_asked_for(playback: str) -> None:
@@ -113,7 +162,7 @@ def test_a_second_server_a_control_and_a_rate_reach_the_plan(playback: str) -> N
     )
     app.button(key="probe_start").click().run()
     ended(app)
-    run = dashboard.probes().latest()
+    run = dashboard.probes().runs()[0]
     assert run is not None
     assert run.probe is not None
     assert [target.name for target in run.probe.targets] == ["A", "B"]
@@ -131,7 +180,7 @@ def test_a_probe_that_was_stopped_goes_on_with_its_rows() -> None:
         assert count.wait(30)
         app.button(key="probe_stop").click().run()
         ended(app)
-        first = dashboard.probes().latest()
+        first = dashboard.probes().runs()[0]
         assert first is not None
         assert first.probe is not None
         assert first.resumable
@@ -139,7 +188,7 @@ def test_a_probe_that_was_stopped_goes_on_with_its_rows() -> None:
         server.answers.update(again)
         app.button(key="probe_continue").click().run()
         assert more.wait(30)
-        second = dashboard.probes().latest()
+        second = dashboard.probes().runs()[0]
         assert second is not None
         assert second is not first
         assert second.plan.folder == first.plan.folder
@@ -157,7 +206,7 @@ def test_prompts_come_from_a_file(playback: str) -> None:
     app.file_uploader(key="probe_file").upload("prompts.jsonl", lines, "application/jsonl").run()
     app.button(key="probe_start").click().run()
     ended(app)
-    run = dashboard.probes().latest()
+    run = dashboard.probes().runs()[0]
     assert run is not None
     assert [prompt.label for prompt in run.plan.prompts] == ["prompt 1", "Weather?"]
     app.file_uploader(key="probe_file").upload("prompts.jsonl", b"{", "application/jsonl").run()
@@ -191,7 +240,7 @@ def test_a_probe_that_is_not_known_any_more_is_said() -> None:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_plots_have_an_interval_for_each_load_and_no_markup_of_channels(theme: str) -> None:
     probe_rows = [*rows(ok=6, damaged=2), row(9, in_flight=1), row(10, first_s={"<b>x</b>": 0.5})]
-    totals = dashboard.probe_summary(probe_rows)
+    totals = summary(probe_rows)
     figure = plots.losses(totals.by_load, "streams at once", theme)
     assert figure is not None
     [series] = figure.data
@@ -201,4 +250,4 @@ def test_plots_have_an_interval_for_each_load_and_no_markup_of_channels(theme: s
     times = plots.times(totals, theme)
     assert times is not None
     assert "first token, bxb" in {name for trace in times.data for name in trace.y}
-    assert plots.times(dashboard.probe_summary([]), theme) is None
+    assert plots.times(summary([]), theme) is None

@@ -8,7 +8,7 @@
 The command `probe` and the Probe page show the same rows (`views`) of the same run.
 """
 
-from inspector.fleet.probe.exports import csv_text, junit_text, sarif_text
+from inspector.fleet.probe.exports import EXPORTS, csv_text, junit_text, sarif_text
 from inspector.fleet.probe.loads import Budget, ProbeLoad, ProbeProgress, Sweep
 from inspector.fleet.probe.mix import Mix, ProbeRequest
 from inspector.fleet.probe.planning import Plan, probe_requests
@@ -24,14 +24,16 @@ from inspector.fleet.probe.rows import ProbeRow, Result
 from inspector.fleet.probe.runner import Probe
 from inspector.fleet.probe.sender import Target, target_of
 from inspector.fleet.probe.shelf import ProbeShelf
-from inspector.fleet.probe.summary import ProbeSummary, RequestGroup, failure_words, summary
+from inspector.fleet.probe.summary import ProbeCause, ProbeSummary, RequestGroup, failure_words, summary
 
 __all__ = [
+    "EXPORTS",
     "PROMPT_FILE_MIB",
     "Budget",
     "Mix",
     "Plan",
     "Probe",
+    "ProbeCause",
     "ProbeLoad",
     "ProbeProgress",
     "ProbePrompt",

@@ -2,9 +2,9 @@
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
-from typing import Any, Final, assert_never
+from typing import Any, Final, NamedTuple, assert_never
 from xml.sax.saxutils import escape, quoteattr
 
 from inspector.analysis.audit.kinds import KINDS, FindingSide, Kind, Severity
@@ -158,3 +158,20 @@ def _rule_words(rule: str) -> str:
 
 def _slug(words: str) -> str:
     return words.lower().replace(" ", "_") or "failed"
+
+
+class Export(NamedTuple):
+    """A format: the command's option for it, and the file that the page offers."""
+
+    option: str
+    title: str
+    ending: str
+    mime: str
+    make: Callable[[Sequence[ProbeRow]], str]
+
+
+EXPORTS: Final = (
+    Export("csv", "Requests (CSV)", "csv", "text/csv", csv_text),
+    Export("junit", "Test report (JUnit)", "xml", "application/xml", junit_text),
+    Export("sarif", "Code scanning (SARIF)", "sarif", "application/sarif+json", sarif_text),
+)

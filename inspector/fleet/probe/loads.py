@@ -6,6 +6,7 @@ from math import inf
 from typing import Final
 
 from inspector.capture.errors import InspectorError
+from inspector.capture.formats import number
 from inspector.fleet.probe.rates import proves, rate, streams_needed
 from inspector.fleet.probe.rows import ProbeRow, Result
 
@@ -104,6 +105,11 @@ class Sweep:
     def loses(self, rows: Sequence[ProbeRow]) -> bool:
         """Whether the streams of a level show that it loses."""
         return proves(*_counted(rows), self.threshold)
+
+
+def at_once(level: int) -> str:
+    """A level in words."""
+    return "one stream at a time" if level == 1 else f"{number(level)} streams at once"
 
 
 def _counted(rows: Sequence[ProbeRow]) -> tuple[int, int]:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from inspector.analysis.audit.kinds import kind_label
-from inspector.capture.formats import count, duration, fine_duration, number
-from inspector.fleet.probe.loads import ProbeProgress
+from inspector.capture.formats import count, fine_duration, number
+from inspector.fleet.probe.loads import ProbeProgress, at_once
 from inspector.fleet.probe.rates import Proportion, percent
 from inspector.fleet.probe.rows import ProbeRow, Result
 from inspector.fleet.probe.runner import Probe
@@ -18,6 +18,7 @@ from inspector.fleet.probe.summary import (
     failure_words,
     summary,
 )
+from inspector.views.summary import fix_words
 
 _SHOWN = 12
 
@@ -49,7 +50,9 @@ def probe_lines(probe: Probe) -> list[str]:
     if totals.kinds:
         listed = ", ".join(f"{kind_label(kind)} ({number(amount)})" for kind, amount in totals.kinds)
         lines += ["", f"findings, by streams that have one: {listed}"]
-    lines += [f"cause: {title} ({key}), {count(amount, 'stream')}" for key, title, amount in totals.causes]
+    for cause in totals.causes:
+        lines.append(f"cause: {cause.title} ({cause.id}), {count(cause.streams, 'stream')}")
+        lines += [f"  fix: {fix_words(cause.fixes)}"] if cause.fixes else []
     lines += [f"failed: {failure_words(failure)}" for failure in totals.failures[:3]]
     return [*lines, *_captures(probe)]
 
@@ -140,23 +143,16 @@ def progress_line(progress: ProbeProgress) -> str:
     if progress.at_level is not None:
         done, most, fewer = progress.at_level
         least = "at most " if fewer else ""
-        at_level = (
-            f"{count(progress.level, 'stream')} at once: {number(done)} of {least}{number(most)} requests"
-        )
+        at_level = f"{at_once(progress.level)}: {number(done)} of {least}{number(most)} requests"
         parts = [at_level, f"{number(progress.done)} in all"]
     if progress.per_s is not None:
         parts.append(f"{number(progress.per_s, 1)} per second")
     if progress.left_s is not None:
-        parts.append(f"{_about(progress.left_s)} left")
+        parts.append(f"{rounded_duration(progress.left_s)} left")
     parts.append(f"{number(progress.damaged)} damaged, {number(progress.failed)} failed")
     if progress.waited_s:
-        parts.append(f"waited {_about(progress.waited_s)} as the server asked")
+        parts.append(f"waited {rounded_duration(progress.waited_s)} as the server asked")
     return " · ".join(parts)
-
-
-def _about(seconds: float) -> str:
-    """A rounded duration: seconds, then minutes."""
-    return f"{seconds:.0f} s" if seconds < 600 else duration(seconds)
 
 
 def probe_row(probe: Probe) -> dict[str, Any]:
@@ -187,7 +183,15 @@ def probe_row(probe: Probe) -> dict[str, Any]:
         "by_concurrency": [_group_row(group) for group in totals.by_load],
         "by_tokens_per_event": [_group_row(group) for group in totals.by_tokens_per_event],
         "kinds": dict(totals.kinds),
-        "causes": [{"id": key, "title": title, "streams": amount} for key, title, amount in totals.causes],
+        "causes": [
+            {
+                "id": cause.id,
+                "title": cause.title,
+                "streams": cause.streams,
+                "fixes": [{"text": fix.text, "url": fix.url} for fix in cause.fixes],
+            }
+            for cause in totals.causes
+        ],
         "failures": [
             {"kind": kind, "requests": amount, "example": sentence}
             for kind, amount, sentence in totals.failures

@@ -18,6 +18,7 @@ from inspector.capture.formats import clip
 from inspector.fleet.probe.rates import bucket_of
 from inspector.inspection.inspection import Inspection, inspect
 from inspector.net.client.outcome import OutcomeKind, Problem
+from inspector.views.summary import Fix, fixes
 
 _FRAMING: Final = "framing"
 """The channel of tokens that frame messages."""
@@ -53,6 +54,8 @@ class AuditedResponse:
     cause: str = ""
     """ID of the known issue; empty if there is none."""
     cause_title: str = ""
+    fixes: tuple[Fix, ...] = ()
+    """What to do about the cause."""
     failure: str = ""
     """How it failed, in a word or two; empty if it did not fail."""
     status: int | None = None
@@ -124,6 +127,7 @@ def audited_response(capture: Capture, problem: Problem | None) -> AuditedRespon
         kinds=tuple(sorted({finding.kind.value for finding in inspection.findings})),
         cause="" if inspection.cause is None else inspection.cause.id,
         cause_title="" if inspection.cause is None else inspection.cause.title,
+        fixes=tuple(fixes(inspection)),
         failure=failure,
         status=reading.header.status,
         evidence=reading.choice.evidence.value,

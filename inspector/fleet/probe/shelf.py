@@ -17,6 +17,7 @@ from inspector.capture.errors import InspectorError, StoreError
 from inspector.files.store import load, replacing, save
 from inspector.fleet.probe.rows import AuditedResponse, ProbeRow, Result, audited_response
 from inspector.inspection.masking import Standins, masked
+from inspector.views.summary import Fix
 
 CAPTURES_AT_MOST: Final = 1000
 """Captures that one probe keeps, at most."""
@@ -175,7 +176,9 @@ def _line(row: ProbeRow) -> str:
 def row_of(values: Mapping[str, Any]) -> ProbeRow:
     """Inverse of `row_values`."""
     columns = dict(values)
-    inner = {key: columns.pop(key) for key in AuditedResponse.__dataclass_fields__}
+    stored_fixes = columns.pop("fixes", ())  # rows of earlier versions have none
+    inner = {key: columns.pop(key) for key in AuditedResponse.__dataclass_fields__ if key != "fixes"}
+    inner["fixes"] = tuple(Fix(**fix) for fix in stored_fixes)
     inner["result"] = Result(inner["result"])
     inner["kinds"] = tuple(inner["kinds"])
     inner["gaps"] = {

@@ -7,13 +7,17 @@ from math import inf
 from typing import Final
 
 from inspector.capture.formats import count, number, plural
+from inspector.fleet.probe.loads import at_once
 from inspector.fleet.probe.rates import Proportion, gap_percentile, percent, percentile, proves, rate
 from inspector.fleet.probe.rows import ProbeRow, Result
 from inspector.inspection.compare.significance import fisher_exact
+from inspector.views.summary import Fix
 
 FIRST_TOKEN: Final = "first token"
 WHOLE_RESPONSE: Final = "whole response"
 _LEVEL: Final = 0.05
+_FEW: Final = 10
+"""Fewer responses without damage rule out less than a quarter."""
 _SHARES: Final = (0.5, 0.9, 0.99)
 
 
@@ -53,6 +57,17 @@ class Times:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeCause:
+    """A known issue that damaged or failed responses show."""
+
+    id: str
+    title: str
+    streams: int
+    fixes: tuple[Fix, ...]
+    """What to do, for the first of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServerComparison:
     """Two servers compared."""
 
@@ -84,8 +99,8 @@ class ProbeSummary:
     by_tokens_per_event: tuple[RequestGroup, ...]
     kinds: tuple[tuple[str, int], ...]
     """Kinds of findings, and the streams that have one."""
-    causes: tuple[tuple[str, str, int], ...]
-    """Id and title of known issues, and how many streams they were named for."""
+    causes: tuple[ProbeCause, ...]
+    """Most frequent first."""
     failures: tuple[tuple[str, int, str], ...]
     """How requests failed, how often, and one of the sentences."""
     times: tuple[Times, ...]
@@ -107,7 +122,7 @@ def summary(rows: Sequence[ProbeRow], *, swept: bool = False, threshold: float =
     levels = grouped(counted, lambda row: row.level) if swept else ()
     losing = next((group for group in levels if proves(group.loss.count, group.loss.of, threshold)), None)
     below = [group for group in levels if losing is None or int(group.name) < int(losing.name)]
-    clean = below[-1] if below else None
+    clean = next((group for group in reversed(below) if not _too_few(group)), below[-1] if below else None)
     controlled = _group("control", control) if control else None
     notes = (*_notes(total, counted), *_control_notes(controlled))
     return ProbeSummary(
@@ -120,20 +135,25 @@ def summary(rows: Sequence[ProbeRow], *, swept: bool = False, threshold: float =
         by_load=levels or _by_in_flight(counted),
         by_tokens_per_event=grouped(counted, _tokens_per_event),
         kinds=tuple(Counter(kind for row in counted for kind in row.response.kinds).most_common()),
-        causes=tuple(
-            (*key, amount)
-            for key, amount in Counter(
-                (row.response.cause, row.response.cause_title)
-                for row in counted
-                if row.response.cause and row.result in {Result.DAMAGED, Result.FAILED}
-            ).most_common()
-        ),
+        causes=tuple(_causes(counted)),
         failures=failures(counted),
         times=tuple(_times(counted)),
         against=against,
         smallest_losing=losing,
         largest_clean=clean,
     )
+
+
+def _causes(rows: Iterable[ProbeRow]) -> list[ProbeCause]:
+    named: dict[tuple[str, str], list[ProbeRow]] = {}
+    for row in rows:
+        if row.response.cause and row.result in {Result.DAMAGED, Result.FAILED}:
+            named.setdefault((row.response.cause, row.response.cause_title), []).append(row)
+    causes = [
+        ProbeCause(id=key, title=title, streams=len(ones), fixes=ones[0].response.fixes)
+        for (key, title), ones in named.items()
+    ]
+    return sorted(causes, key=lambda cause: -cause.streams)
 
 
 def grouped(
@@ -246,6 +266,8 @@ def _lost(group: RequestGroup) -> str:
     loss = group.loss
     if not loss.of:
         return f"None of {count(group.requests, 'response')} could be checked for losses."
+    if _too_few(group):
+        return _too_few_words(group)
     if not group.damaged:
         return (
             f"No silent loss in {count(loss.of, 'checked response')}: the loss rate is at most "
@@ -255,27 +277,40 @@ def _lost(group: RequestGroup) -> str:
     return f"{number(group.damaged)} of {checked} {were} silently damaged: {loss.words}."
 
 
-def _swept(losing: RequestGroup | None, clean: RequestGroup | None, threshold: float) -> str:
-    def load(group: RequestGroup) -> str:
-        return count(int(group.name), "stream")
+def _too_few(group: RequestGroup) -> bool:
+    return not group.damaged and 0 < group.loss.of < _FEW
 
+
+def _too_few_words(group: RequestGroup) -> str:
+    return f"{count(group.loss.of, 'response')} checked, none damaged; too few to say more."
+
+
+def _swept(losing: RequestGroup | None, clean: RequestGroup | None, threshold: float) -> str:
     were = "were" if clean is not None and clean.damaged > 1 else "was"
     if losing is None:
         if clean is None:
             return "No load was finished."
+        if _too_few(clean) and int(clean.name) == 1:
+            return _too_few_words(clean)
+        level = int(clean.name)
+        up_to = at_once(level) if level == 1 else f"up to {at_once(level)}"
         if clean.damaged:
             return (
-                f"No load up to {load(clean)} at once was shown to lose more than {percent(threshold)}: "
+                f"With {up_to}, no loss rate above {percent(threshold)} was shown: "
                 f"{clean.damaged:,} of {clean.loss.of:,} responses {were} damaged there, {clean.loss.words}."
             )
         return (
-            f"No silent loss up to {load(clean)} at once ({clean.loss.of:,} checked there; the loss rate is "
+            f"No silent loss with {up_to} ({clean.loss.of:,} checked there; the loss rate is "
             f"at most {percent(clean.loss.high)}, 95% confidence)."
         )
     damaged = "none" if clean is None or not clean.damaged else f"{clean.damaged:,}"
-    below = "" if clean is None else f" At {load(clean)}, {damaged} of {clean.loss.of:,} {were} damaged."
+    below = (
+        ""
+        if clean is None
+        else f" With {at_once(int(clean.name))}, {damaged} of {clean.loss.of:,} {were} damaged."
+    )
     return (
-        f"The smallest load that loses is {load(losing)} at once: {losing.damaged:,} of {losing.loss.of:,} "
+        f"Losses begin with {at_once(int(losing.name))}: {losing.damaged:,} of {losing.loss.of:,} "
         f"checked responses were damaged, {losing.loss.words}.{below}"
     )
 

@@ -1,6 +1,6 @@
 """The form of a probe: server, prompts, load; Start and Stop."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -24,17 +24,36 @@ from pages.ui.state import Session
 _PROMPTS: Final = "What is the weather in Paris? Think first, then call the tool."
 _WORKERS, _RATE, _SWEEP = "Workers", "Fixed rate", "Sweep"
 _LOADS: Final = (_WORKERS, _RATE, _SWEEP)
+_DEFAULTS: Final[Mapping[str, object]] = {
+    "prompts": _PROMPTS,
+    "endpoints": [Endpoint.CHAT],
+    "load": _WORKERS,
+    "concurrency": 4,
+    "rate": 5.0,
+    "requests": 40,
+    "limit": 64,
+    "smallest": 1.0,
+    "verify": True,
+}
+"""Not defaults of the widgets, as the form may also hold the plan of a probe."""
+_FAULTS: Final = "X-Playback-Faults"
+_HELD: Final = "probe_form_of"
+"""The probe whose plan the form holds."""
 _BUILT_IN_MODEL: Final = "playback"
 """The model of the built-in server that replays all captures in turn."""
 
 
 def form(session: Session, run: ProbeRun | None) -> None:
-    """Draw the form; `run` is the running probe."""
-    address = st.session_state.get("probe_address", built_in_address())
+    """Draw the form; `run` is the probe that the page shows, whose plan the form then holds."""
+    if run is not None and (st.session_state.get(_HELD) != run.id or "probe_address" not in st.session_state):
+        _hold(run)
+    for name, value in {"address": built_in_address(), **_DEFAULTS}.items():
+        st.session_state.setdefault(f"probe_{name}", value)
+    going = run is not None and not run.ended
+    address = st.session_state["probe_address"]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="probe_first_row"):
         st.text_input(
             "Server",
-            built_in_address(),
             key="probe_address",
             width=300,
             help=ADDRESS_HELP,
@@ -45,32 +64,28 @@ def form(session: Session, run: ProbeRun | None) -> None:
         endpoints = st.segmented_control(
             "Endpoints",
             dashboard.asked_endpoints(),
-            default=[Endpoint.CHAT],
             selection_mode="multi",
             key="probe_endpoints",
             help="Several are used in turn.",
         )
     st.text_area(
         "Prompts, one per line, used in turn",
-        _PROMPTS,
         key="probe_prompts",
         height=68,
     )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="probe_second_row"):
-        kind = st.segmented_control(
+        chosen = st.segmented_control(
             "Load",
             _LOADS,
-            default=_WORKERS,
             required=True,
             key="probe_load",
             help="Workers send one request after the other. A fixed rate does not wait for responses. A "
             "sweep raises the number of workers until responses are damaged.",
         )
+        kind = chosen or _WORKERS
         _amounts(kind)
-        stop = run is not None and st.button(
-            "Stop", icon=":material/stop_circle:", key="probe_stop", width=95
-        )
-        start = run is None and st.button(
+        stop = going and st.button("Stop", icon=":material/stop_circle:", key="probe_stop", width=95)
+        start = not going and st.button(
             "Start",
             icon=":material/play_arrow:",
             type="primary",
@@ -90,11 +105,47 @@ def form(session: Session, run: ProbeRun | None) -> None:
     if start and server is not None:
         try:
             session.probe = dashboard.probes().start(_plan(server, str(model), endpoints, kind)).id
+            st.session_state[_HELD] = session.probe
         except InspectorError as error:
             show_error(error)
         else:
             session.address({"probe": session.probe})
             st.rerun()
+
+
+def _hold(run: ProbeRun) -> None:
+    """Fill the form with a plan, without what is never stored: keys and headers.
+
+    A file of prompts is not filled in, as no page can put a file into a field.
+    """
+    plan, fields = run.plan, st.session_state
+    server, model = plan.servers[0]
+    kind = _SWEEP if plan.sweep is not None else _WORKERS if plan.load.rate is None else _RATE
+    values: dict[str, object] = {
+        "address": server.base_url,
+        f"model_{server.base_url}": model,
+        "endpoints": list(plan.endpoints),
+        "load": kind,
+        "second": plan.servers[1][0].base_url if len(plan.servers) > 1 else "",
+        "scripts": list(dict.fromkeys(request.label for request in plan.scripted)),
+        "control": round(100 * plan.control),
+        "unstreamed": round(100 * plan.unstreamed),
+        "max_tokens": None if plan.like is None else plan.like.max_tokens,
+        "verify": server.verify is not False,
+    }
+    if is_built_in(server.base_url):
+        values["faults"] = list(filter(None, server.headers.get(_FAULTS, "").split(",")))
+    if plan.prompts and all(prompt.text for prompt in plan.prompts):
+        values["prompts"] = "\n".join(prompt.text for prompt in plan.prompts)
+    if plan.sweep is not None:
+        values |= {"limit": plan.sweep.limit, "smallest": 100 * plan.sweep.smallest}
+    else:
+        seconds = plan.budget.seconds
+        values |= {"requests": plan.budget.requests, "minutes": None if seconds is None else seconds / 60}
+        values |= {"concurrency": plan.load.concurrency} if kind == _WORKERS else {"rate": plan.load.rate}
+    for name, value in values.items():
+        fields[f"probe_{name}"] = value
+    fields[_HELD] = run.id
 
 
 def invitation() -> None:
@@ -107,12 +158,14 @@ def invitation() -> None:
 
 
 def _model(address: str, models: Sequence[str]) -> str | None:
-    first = models.index(_BUILT_IN_MODEL) if _BUILT_IN_MODEL in models else 0
+    key = f"probe_model_{address}"
+    if models and st.session_state.get(key) is None:
+        st.session_state[key] = _BUILT_IN_MODEL if _BUILT_IN_MODEL in models else models[0]
     return st.selectbox(
         "Model",
         models,
-        index=first if models else None,
-        key=f"probe_model_{address}",
+        index=None,
+        key=key,
         accept_new_options=True,
         placeholder="model name",
         width=260,
@@ -122,22 +175,21 @@ def _model(address: str, models: Sequence[str]) -> str | None:
 def _amounts(kind: str) -> None:
     """The numbers of a load."""
     if kind == _SWEEP:
-        st.number_input("Up to, streams at once", 1, 256, 64, key="probe_limit", width=150)
+        st.number_input("Up to, streams at once", 1, 256, key="probe_limit", width=150)
         st.number_input(
             "Loss rate to rule out, %",
             0.1,
             20.0,
-            1.0,
             key="probe_smallest",
             width=150,
             help="A load counts as free of loss when this rate is ruled out with 95% confidence.",
         )
         return
     if kind == _RATE:
-        st.number_input("Requests per second", 0.1, 1000.0, 5.0, key="probe_rate", width=150)
+        st.number_input("Requests per second", 0.1, 1000.0, key="probe_rate", width=150)
     else:
-        st.number_input("Workers", 1, 256, 4, key="probe_concurrency", width=120)
-    st.number_input("Requests", 1, 100_000, 40, key="probe_requests", width=120)
+        st.number_input("Workers", 1, 256, key="probe_concurrency", width=120)
+    st.number_input("Requests", 1, 100_000, key="probe_requests", width=120)
     st.number_input(
         "Minutes at most", 0.1, 1440.0, None, key="probe_minutes", width=130, placeholder="no limit"
     )
@@ -171,12 +223,11 @@ def _more(*, own: bool) -> None:
                 "Control on completions, %",
                 0,
                 100,
-                0,
                 key="probe_control",
                 width=210,
                 help="This share of requests goes to completions, which no parser reads; counted separately.",
             )
-            st.number_input("Unstreamed, %", 0, 100, 0, key="probe_unstreamed", width=130)
+            st.number_input("Unstreamed, %", 0, 100, key="probe_unstreamed", width=130)
             st.number_input("Max tokens", 1, 131072, None, key="probe_max_tokens", width=130)
     with right:
         if own:
@@ -184,13 +235,13 @@ def _more(*, own: bool) -> None:
         else:
             st.text_input("API key (never stored)", key="probe_key", type="password")
             st.text_area("Headers, NAME: VALUE, one per line (never stored)", key="probe_headers", height=68)
-            st.toggle("Verify TLS certificates", True, key="probe_verify")
+            st.toggle("Verify TLS certificates", key="probe_verify")
 
 
 def _server(address: str) -> Server:
     state = st.session_state
     kept = {name: state.get(f"probe_{name}") for name in ("key", "headers", "verify")}
-    return server_of(address, kept, {"X-Playback-Faults": ",".join(state.get("probe_faults") or [])})
+    return server_of(address, kept, {_FAULTS: ",".join(state.get("probe_faults") or [])})
 
 
 def _prompts() -> list[ProbePrompt]:

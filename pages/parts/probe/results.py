@@ -1,19 +1,24 @@
 """Progress and result of a probe: the sentence first, then tables and plots."""
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 import pandas as pd
 import streamlit as st
 
 from inspector import dashboard
-from inspector.dashboard import Probe, ProbeRow, ProbeRun, ProbeSummary, RequestGroup, Result
+from inspector.dashboard import Probe, ProbeCause, ProbeRow, ProbeRun, ProbeSummary, RequestGroup, Result
 from pages.parts.probe import plots
+from pages.ui.downloads import Download, menu
 from pages.ui.pickers import plain
+from pages.ui.rows import rows
 from pages.ui.state import Opened, Session
 from pages.ui.tables import counts
 
 _EACH_S: Final = 0.5
 _ROWS: Final = 500
+_STREAMS_PX: Final = 460
 _WORDS: Final = {
     Result.OK: "● ok",
     Result.DAMAGED: "✕ silently damaged",
@@ -21,21 +26,6 @@ _WORDS: Final = {
     Result.UNKNOWN: "? unknown",
 }
 """Readable without colour, as on the Matrix page."""
-
-
-def watched(session: Session) -> ProbeRun | None:
-    """The probe that the page shows, if it is still in memory."""
-    name = session.probe or st.query_params.get("probe")
-    run = dashboard.probes().get(name) if name else None
-    if run is None and name:
-        st.warning(
-            "This probe is no longer in memory. Its rows and captures are in the folder of live captures.",
-            icon=":material/link_off:",
-        )
-    session.probe = None if run is None else run.id
-    if run is not None:
-        session.address({"probe": run.id})
-    return run
 
 
 def progress(run: ProbeRun) -> None:
@@ -57,16 +47,9 @@ def _progress(run: ProbeRun) -> None:
     else:
         st.progress(share, words)
     if state.done:
-        summary = _summary(run.probe)
+        summary = dashboard.probe_summary(run.probe)
         st.markdown(f"# {plain(summary.sentence)}")
         _groups(summary)
-
-
-def _summary(probe: Probe) -> ProbeSummary:
-    sweep = probe.sweep
-    if sweep is None:
-        return dashboard.probe_summary(probe.rows)
-    return dashboard.probe_summary(probe.rows, swept=True, threshold=sweep.threshold)
 
 
 def results(session: Session, run: ProbeRun) -> None:
@@ -77,7 +60,7 @@ def results(session: Session, run: ProbeRun) -> None:
             plain(run.trouble or "Stopped before the first request was sent."), icon=":material/link_off:"
         )
         return
-    summary = _summary(probe)
+    summary = dashboard.probe_summary(probe)
     st.markdown(f"# {plain(summary.sentence)}")
     for note in (*summary.notes, *dashboard.probe_endings(probe)):
         st.markdown(plain(note))
@@ -86,37 +69,62 @@ def results(session: Session, run: ProbeRun) -> None:
         session.address({"probe": session.probe})
         st.rerun()
     servers = "; ".join(f"{target.name} {target.label} ({target.model})".strip() for target in probe.targets)
-    st.caption(plain(f"{servers} · {dashboard.progress_line(probe.progress())}"))
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="probe_files_row"):
+        menu(_downloads(run, probe), key="probe_download")
+        st.caption(plain(f"{servers} · {dashboard.progress_line(probe.progress())}"), width="stretch")
     _groups(summary)
-    theme = "dark" if st.context.theme.type == "dark" else "light"
-    left, right = st.columns(2, gap="medium")
-    with left:
-        for title, groups in (
-            ("streams at once", summary.by_load),
-            ("tokens per event", summary.by_tokens_per_event),
-        ):
-            figure = plots.losses(groups, title, theme)
-            if figure is not None:
-                st.header(f"Damaged responses by {title}", anchor=False)
-                alt = f"Share of damaged responses by {title}, with 95% intervals"
-                st.plotly_chart(figure, key=f"probe_losses_{title}", alt=alt)
-    with right:
-        figure = plots.times(summary, theme)
-        if figure is not None:
-            st.header("Times", anchor=False)
-            st.plotly_chart(
-                figure, key="probe_times", alt="Percentiles of the first token and of gaps by channel"
-            )
-            st.caption(
-                "A failed request counts as one whose first token never came. A missing mark means never."
-            )
+    _plots(summary)
     _findings(summary)
     _streams(session, run, probe)
 
 
+def _downloads(run: ProbeRun, probe: Probe) -> list[Download]:
+    """The files that the command writes."""
+    stem = f"probe-{run.id}"
+    files = [
+        Download(export.title, f"{stem}.{export.ending}", export.mime, partial(_encoded, export.make, probe))
+        for export in dashboard.PROBE_EXPORTS
+    ]
+    result = partial(_result, probe)
+    return [Download("Result (JSON)", f"{stem}.json", "application/json", result), *files]
+
+
+def _result(probe: Probe) -> bytes:
+    return dashboard.json_bytes(dashboard.probe_row(probe))
+
+
+def _encoded(make: Callable[[Sequence[ProbeRow]], str], probe: Probe) -> bytes:
+    # Lone surrogates come from JSON escapes in a stream; UTF-8 cannot encode them.
+    return make(probe.rows).encode("utf-8", "replace")
+
+
+def _plots(summary: ProbeSummary) -> None:
+    """The plots side by side, as many as there are."""
+    theme = "dark" if st.context.theme.type == "dark" else "light"
+    drawn = []
+    for title, groups in (
+        ("streams at once", summary.by_load),
+        ("tokens per event", summary.by_tokens_per_event),
+    ):
+        if (figure := plots.losses(groups, title, theme)) is not None:
+            alt = f"Share of damaged responses by {title}, with 95% intervals"
+            drawn.append((f"Damaged responses by {title}", figure, alt, ""))
+    if (figure := plots.times(summary, theme)) is not None:
+        note = "A failed request counts as one whose first token never came. A missing mark means never."
+        drawn.append(("Times", figure, "Percentiles of the first token and of gaps by channel", note))
+    for place, (title, figure, alt, note) in zip(
+        st.columns(len(drawn) or 1, gap="medium"), drawn, strict=False
+    ):
+        with place:
+            st.header(title, anchor=False)
+            st.plotly_chart(figure, key=f"probe_plot_{title}", alt=alt)
+            if note:
+                st.caption(note)
+
+
 def _groups(summary: ProbeSummary) -> None:
     """All requests, and the same by server, endpoint, load and tokens per event."""
-    rows = [_cells("all requests", summary.total)]
+    table_rows = [_cells("all requests", summary.total)]
     for title, groups in (
         ("server", summary.sides),
         ("endpoint", summary.by_endpoint),
@@ -124,10 +132,10 @@ def _groups(summary: ProbeSummary) -> None:
         ("tokens per event", summary.by_tokens_per_event),
     ):
         if len(groups) > 1:
-            rows += [_cells(f"{title}: {group.name}", group) for group in groups]
+            table_rows += [_cells(f"{title}: {group.name}", group) for group in groups]
     if summary.control is not None:
-        rows.append(_cells("control on completions", summary.control))
-    table = pd.DataFrame(rows)
+        table_rows.append(_cells("control on completions", summary.control))
+    table = pd.DataFrame(table_rows)
     st.dataframe(
         table,
         hide_index=True,
@@ -155,8 +163,8 @@ def _findings(summary: ProbeSummary) -> None:
     """Kinds of findings, causes, and how requests failed."""
     if summary.causes:
         st.header("Causes", anchor=False)
-        for key, title, amount in summary.causes:
-            st.markdown(f"{amount:,} × {plain(title)} (`{key}`)")
+        for cause in summary.causes:
+            st.markdown(f"{cause.streams:,} × **{plain(cause.title)}** (`{cause.id}`)  \n{_fix(cause)}")
     if summary.kinds:
         listed = ", ".join(f"{dashboard.kind_label(kind)} ({amount:,})" for kind, amount in summary.kinds)
         st.caption(plain(f"Findings, by streams that have one: {listed}"))
@@ -164,27 +172,31 @@ def _findings(summary: ProbeSummary) -> None:
         st.caption(plain(f"Failed: {dashboard.failure_words(failure)}"))
 
 
+def _fix(cause: ProbeCause) -> str:
+    """What to do about a cause, as Markdown with its links."""
+    words = " ".join(
+        plain(fix.text) if fix.url is None else f"[{plain(fix.text)}]({fix.url})" for fix in cause.fixes
+    )
+    return f"Fix: {words}" if words else ""
+
+
 def _streams(session: Session, run: ProbeRun, probe: Probe) -> None:
-    """The streams that are not ok; a selected one opens in Replay."""
+    """The streams that are not ok; each opens in Replay."""
     worst = dashboard.worst_rows(probe.rows)
     st.header("Damaged, failed and unknown responses", anchor=False)
     if not worst:
         st.caption("None.")
         return
     listed = worst[:_ROWS]
-    table = pd.DataFrame([_stream(row) for row in listed])
-    chosen = st.dataframe(
-        table,
-        hide_index=True,
-        width="stretch",
-        on_select="rerun",
-        selection_mode="single-row",
-        key=f"probe_streams_{run.id}",
-        column_config=counts(table),
-        alt="Responses that were damaged, failed, or could not be checked",
-    )["selection"]["rows"]
-    row = listed[chosen[0] if chosen and chosen[0] < len(listed) else 0]
-    _open(session, run, probe, row)
+    opened = rows(
+        list(map(_stream, listed)),
+        label="Responses that were damaged, failed, or could not be checked",
+        opens="verdict",
+        key="probe_streams",
+        height=_STREAMS_PX,
+    )
+    if opened is not None:
+        _open(session, run, probe, listed[opened])
     if len(worst) > len(listed):
         st.caption(f"The first {len(listed):,} of {len(worst):,}; the folder of the probe has all rows.")
 
@@ -202,21 +214,9 @@ def _stream(row: ProbeRow) -> dict[str, str | int]:
 
 def _open(session: Session, run: ProbeRun, probe: Probe, row: ProbeRow) -> None:
     capture = None if probe.shelf is None else probe.shelf.capture(row)
-    words = (
-        f"Request {row.number + 1:,}{f' to server {row.side}' if row.side else ''}: {row.response.sentence}"
-    )
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="probe_open_row"):
-        pressed = st.button(
-            "Open in Replay",
-            icon=":material/play_circle:",
-            type="primary",
-            key="probe_open",
-            disabled=capture is None,
-        )
-        st.markdown(plain(words), width=900)
     if capture is None:
-        st.caption("Its capture was not kept.")
-    elif pressed:
-        name = row.capture.rpartition("/")[2]
-        session.open([Opened(name=name, digest=f"{run.id} {name}", capture=capture)])
-        st.switch_page("replay.py")
+        st.caption(f"The capture of request {row.number + 1:,} was not kept.")
+        return
+    name = row.capture.rpartition("/")[2]
+    session.open([Opened(name=name, digest=f"{run.id} {name}", capture=capture)])
+    st.switch_page("replay.py")

@@ -213,9 +213,7 @@ def test_a_sweep_stops_as_soon_as_it_is_certain(playback: str) -> None:
     losing = probed(plan(playback, model=TOOL, sweep=sweep, budget=Budget()))
     assert {row.level for row in losing.rows} == {1}
     assert 20 <= len(losing.rows) <= 22
-    assert summary(losing.rows, swept=True).sentence.startswith(
-        "The smallest load that loses is 1 stream at once"
-    )
+    assert summary(losing.rows, swept=True).sentence.startswith("Losses begin with one stream at a time")
 
 
 def test_a_sweep_narrows_down_where_losses_begin() -> None:
@@ -251,7 +249,7 @@ def test_one_damaged_response_does_not_end_a_load() -> None:
     assert {row.level for row in probe.rows} == {1, 2}
     assert sum(row.result is Result.DAMAGED for row in probe.rows) == 1
     assert summary_of(probe).smallest_losing is None
-    assert summary_of(probe).sentence.startswith("No silent loss up to 2 streams at once")
+    assert summary_of(probe).sentence.startswith("No silent loss with up to 2 streams at once")
 
 
 @pytest.mark.parametrize(

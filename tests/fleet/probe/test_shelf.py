@@ -1,5 +1,7 @@
 """The folder of a probe: rows as they were, captures that are worth keeping, a run that goes on."""
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from inspector.capture.errors import StoreError
 from inspector.fleet.probe import ProbeShelf, Result
 from inspector.fleet.probe.shelf import CAPTURES_AT_MOST, row_of, row_values
+from inspector.views.summary import Fix
 from tests.support.builtin import CAPTURES, TOOL
 from tests.support.probes import files, row
 
@@ -25,6 +28,13 @@ def test_rows_are_read_back_as_they_were(tmp_path: Path) -> None:
     assert again.capture(probe_rows[1]) is not None
     assert again.capture(probe_rows[0]) is None
     assert row_of(row_values(probe_rows[2])) == probe_rows[2]
+    fixed = replace(
+        probe_rows[2], response=replace(probe_rows[2].response, fixes=(Fix(text="x", url="matrix"),))
+    )
+    assert row_of(json.loads(json.dumps(row_values(fixed)))) == fixed
+    earlier = row_values(probe_rows[2])
+    del earlier["fixes"]
+    assert row_of(earlier) == probe_rows[2]
     again.close()
 
 

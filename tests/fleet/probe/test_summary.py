@@ -5,6 +5,7 @@ from dataclasses import replace
 from inspector.capture.capture import Endpoint
 from inspector.fleet.probe import ProbeProgress, Result, Sweep, summary
 from inspector.fleet.probe.reporting import progress_line
+from inspector.views.summary import Fix
 from tests.support.probes import row, rows
 
 
@@ -63,16 +64,38 @@ def test_a_sweep_names_the_smallest_load_that_loses() -> None:
     probe_rows += [row(number, Result.DAMAGED, level=16) for number in range(2)]
     totals = summary(probe_rows, swept=True)
     assert totals.sentence == (
-        "The smallest load that loses is 8 streams at once: 5 of 20 checked responses were damaged, "
-        "25% (95% interval 11% to 47%). At 4 streams, none of 299 was damaged."
+        "Losses begin with 8 streams at once: 5 of 20 checked responses were damaged, "
+        "25% (95% interval 11% to 47%). With 4 streams at once, none of 299 was damaged."
     )
     assert totals.largest_clean is not None
     assert totals.largest_clean.name == "4"
     assert (
-        "No silent loss up to 4 streams at once (299 checked there"
+        "No silent loss with up to 4 streams at once (299 checked there"
         in summary(probe_rows[:299], swept=True).sentence
     )
     assert summary([], swept=True).sentence == "No request has ended."
+
+
+def test_a_few_responses_without_damage_prove_nothing() -> None:
+    for swept in (False, True):
+        few = [row(number, level=1) for number in range(9)]
+        assert summary(few[:1], swept=swept).sentence == (
+            "1 response checked, none damaged; too few to say more."
+        )
+        assert summary(few, swept=swept).sentence.startswith("9 responses checked, none damaged")
+    assert summary([few[0], row(1, Result.DAMAGED)]).sentence.startswith("1 of 2 checked responses")
+    checked = [row(number, level=1) for number in range(299)]
+    begun = [*checked, row(299, level=2)]
+    assert summary(begun, swept=True).sentence.startswith("No silent loss with one stream at a time (299")
+
+
+def test_a_cause_has_the_fix_of_its_first_response() -> None:
+    fix = (Fix(text="Upgrade to"), Fix(text="vLLM 0.24.0", url="matrix"))
+    probe_rows = [row(0, Result.DAMAGED, cause="b", cause_title="B")]
+    for number, result in enumerate((Result.DAMAGED, Result.FAILED, Result.OK), 1):
+        probe_rows.append(row(number, result, cause="a", cause_title="A", fixes=fix))
+    causes = summary(probe_rows).causes
+    assert [(cause.id, cause.streams, cause.fixes) for cause in causes] == [("a", 2, fix), ("b", 1, ())]
 
 
 def test_two_servers_are_compared_by_fisher_s_test() -> None:
@@ -136,4 +159,4 @@ def test_progress_of_a_sweep_is_that_of_its_level() -> None:
     )
     assert progress_line(far) == "8 streams at once: 120 of 299 requests · 1,200 in all · 0 damaged, 3 failed"
     losing = replace(far, level=1, damaged=1, at_level=Sweep(smallest=0.01).far(rows(ok=119, damaged=1)))
-    assert progress_line(losing).startswith("1 stream at once: 120 of at most 1,196 requests · ")
+    assert progress_line(losing).startswith("one stream at a time: 120 of at most 1,196 requests · ")
