@@ -49,16 +49,16 @@ def shoot_live(page: Page, address: str) -> None:
 def shoot_probe(page: Page, address: str) -> None:
     """A probe of the built-in server, once it has ended."""
     page.goto(f"{address}/probe")
-    page.get_by_role("button", name="Start").click()
+    page.get_by_role("button", name="Start", exact=True).click()
     page.get_by_text("responses").first.wait_for()
     page.wait_for_timeout(10_000)
     page.screenshot(path=SCREENSHOTS / "probe.png")
 
 
 def shoot_table(page: Page, address: str, name: str) -> None:
-    """A page of tables, which draw on a canvas and say nothing when they are done."""
+    """A page of tables, and a plot that says nothing when it is done."""
     page.goto(f"{address}/{name}")
-    page.get_by_test_id("stDataFrame").first.wait_for()
+    page.get_by_role("table").or_(page.get_by_role("grid")).first.wait_for()
     page.wait_for_timeout(2_000)
     page.screenshot(path=SCREENSHOTS / f"{name.partition('?')[0]}.png")
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from inspector.analysis.audit.kinds import kind_label
-from inspector.capture.formats import count, fine_duration, number
+from inspector.capture.formats import count, fine_duration, number, rounded_duration
 from inspector.fleet.probe.loads import ProbeProgress, at_once
 from inspector.fleet.probe.rates import Proportion, percent
 from inspector.fleet.probe.rows import ProbeRow, Result

@@ -164,7 +164,7 @@ def _model(address: str, models: Sequence[str]) -> str | None:
     return st.selectbox(
         "Model",
         models,
-        index=None,
+        index=0 if models else None,  # with None, a button that clears it
         key=key,
         accept_new_options=True,
         placeholder="model name",
