@@ -150,8 +150,8 @@ def _causes(rows: Iterable[ProbeRow]) -> list[ProbeCause]:
         if row.response.cause and row.result in {Result.DAMAGED, Result.FAILED}:
             named.setdefault((row.response.cause, row.response.cause_title), []).append(row)
     causes = [
-        ProbeCause(id=key, title=title, streams=len(ones), fixes=ones[0].response.fixes)
-        for (key, title), ones in named.items()
+        ProbeCause(id=key, title=title, streams=len(affected), fixes=affected[0].response.fixes)
+        for (key, title), affected in named.items()
     ]
     return sorted(causes, key=lambda cause: -cause.streams)
 
