@@ -18,6 +18,7 @@ from inspector.analysis.prompt import MessageState, PromptDifference, PromptSeve
 from inspector.analysis.reading import Evidence
 from inspector.capture.capture import Endpoint
 from inspector.issues import Alternative, Cause
+from inspector.net.reference_client import ClientOutcome
 from inspector.protocol.harmony.reconstruction import Certainty
 
 VERSION: Final = 1
@@ -78,13 +79,27 @@ def schema() -> dict[str, Any]:
             "findings": {"type": "array", "items": {"$ref": "#/$defs/finding"}},
             "notes": {"type": "array", "items": _TEXT},
             "prompt": _or_null("#/$defs/prompt"),
+            "clients": {
+                "type": "array",
+                "description": "Only with --client: whether the official SDK can read the response.",
+                "items": _object(
+                    "A client.",
+                    {
+                        "client": _TEXT,
+                        "outcome": _enum(ClientOutcome),
+                        "accepts": {"type": "boolean"},
+                        "error": _TEXT_OR_NULL,
+                        "fields": {"type": "array", "items": _TEXT},
+                    },
+                ),
+            },
             "choices": {
                 "type": "array",
                 "description": "Only of a response with several choices.",
                 "items": _object("One choice.", {"index": _COUNT, "evidence": _enum(Evidence), **choice}),
             },
         },
-        optional=("choices",),
+        optional=("choices", "clients"),
     )
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

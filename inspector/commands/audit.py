@@ -3,7 +3,7 @@
 from argparse import Namespace, RawDescriptionHelpFormatter
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from inspector.analysis.audit.verdict import Level
 from inspector.analysis.metrics import figures
@@ -32,6 +32,9 @@ from inspector.views.rows import audit_row, finding_words
 from inspector.views.sarif import audit_sarif
 from inspector.views.summary import summary
 
+if TYPE_CHECKING:
+    from inspector.net.reference_client import ClientReading
+
 _SHOWN = 20
 """Differences of a prompt that are printed."""
 
@@ -39,7 +42,8 @@ _EXAMPLE = """example:
   python -m inspector audit fixtures/chat-tool-call-leak-vllm-0.14.1.jsonl
   curl -sN http://localhost:8000/v1/chat/completions -d @request.json | python -m inspector audit - --json
 
-exit codes: 0 no findings at the level of --fail-on, 1 findings, 2 a file cannot be read
+exit codes: 0 no findings at the level of --fail-on, 1 findings, or a response that --client cannot read,
+2 a file cannot be read
 """
 
 
@@ -62,6 +66,11 @@ def add_parser(commands: Commands) -> None:
         "--all", action="store_true", help="list every finding; otherwise many of one kind are summarized"
     )
     parser.add_argument("--sarif", metavar="FILE", help="also write the findings for code scanning")
+    parser.add_argument(
+        "--client",
+        action="store_true",
+        help="also let the installed openai SDK read each response; exit code 1 if it cannot",
+    )
     add_fail_on(parser)
     parser.add_argument(
         "--truth",
@@ -86,13 +95,19 @@ def run(arguments: Namespace) -> int:
             unread += 1
             continue
         inspections.extend(of_file)
+    clients = _clients(inspections) if arguments.client else [None] * len(inspections)
     if arguments.json:
         rows = [audit_row(inspection.name, inspection) for inspection in inspections]
+        if arguments.client:
+            for row, client in zip(rows, clients, strict=True):
+                row["clients"] = [] if client is None else [client.row()]
         if inspections or len(arguments.files) > 1:
             print_json(rows[0] if len(rows) == 1 and len(arguments.files) == 1 else rows)
     elif inspections:
-        for number, inspection in enumerate(inspections):
+        for number, (inspection, client) in enumerate(zip(inspections, clients, strict=True)):
             lines = _lines(inspection, everything=arguments.all)
+            if client is not None:
+                lines.append(f"  client: {client.sentence}")
             say(["", *lines] if number else lines)
         if len(inspections) > 1:
             say(["", _totals(inspections)])
@@ -100,6 +115,8 @@ def run(arguments: Namespace) -> int:
         write_text(arguments.sarif, audit_sarif(inspections))
     if unread:
         return 2
+    if any(client is not None and not client.accepts for client in clients):
+        return 1
     return int(
         any(
             fails(finding.severity, arguments.fail_on)
@@ -107,6 +124,12 @@ def run(arguments: Namespace) -> int:
             for finding in inspection.findings
         )
     )
+
+
+def _clients(inspections: Sequence[Inspection]) -> "list[ClientReading | None]":
+    from inspector.net.reference_client import python_reading  # noqa: PLC0415 -- the SDK takes a second
+
+    return [python_reading(inspection.capture) for inspection in inspections]
 
 
 def _totals(inspections: Sequence[Inspection]) -> str:

