@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 LOCKS = {"requirements.txt": "requirements.lock", "requirements-dev.txt": "requirements-dev.lock"}
 """What is asked for, and where its resolution stands."""
 
-_PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
+_PIN = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==([^\s;\\]+)", re.MULTILINE)
 
 
 def pins(lock: str) -> dict[str, set[str]]:
@@ -29,6 +29,8 @@ def main() -> int:
     """Write the locks."""
     for asked, lock in LOCKS.items():
         words = ["--universal", "--python-version", "3.11", "--generate-hashes", "--no-annotate", "--upgrade"]
+        # pip before 23.3 does not apply the pin of `coverage` to `coverage[toml]`, once a newer release exists.
+        words += ["--no-strip-extras"]
         command = ["uv", "pip", "compile", asked, *words, "--quiet", "--output-file", lock]
         command += ["--custom-compile-command", "python -m tools.make_locks"]
         subprocess.run(command, cwd=ROOT, check=True)
