@@ -318,7 +318,10 @@ class Library:
                 raise FilterError(f"no answer in {seconds:g} seconds; ask for less") from error
             except duckdb.OutOfMemoryException as error:
                 raise FilterError(f"the answer takes more than {_MEMORY} of memory; ask for less") from error
-            except (duckdb.BinderException, duckdb.ConversionException, duckdb.OutOfRangeException) as error:
+            except (
+                *(duckdb.BinderException, duckdb.ConversionException, duckdb.OutOfRangeException),
+                duckdb.SerializationException,  # a filter that is nested too deeply, from duckdb 2.0.1 on
+            ) as error:
                 raise FilterError(str(error).partition(": ")[2].splitlines()[0].partition(". ")[0]) from error
             except duckdb.Error as error:
                 raise self._unreadable(error) from error
