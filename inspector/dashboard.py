@@ -10,6 +10,7 @@ Rows and payloads for the pages, live runs, the routes of the dashboard's own po
 from inspector.analysis.audit.kinds import kind_label
 from inspector.analysis.audit.rejection_findings import rejected
 from inspector.analysis.audit.wording import explain
+from inspector.analysis.event_schema import Violation, schema_violations, violations_sentence
 from inspector.analysis.metrics import figures
 from inspector.analysis.prompt import FirstDifference, Prompt, prompt_of
 from inspector.analysis.reading import ChoiceReading
@@ -90,6 +91,8 @@ from inspector.issues import (
     lines_of_file,
 )
 from inspector.lab.changes import change_sentence, shifts, twin_of
+from inspector.lab.clients import ClientMatrix
+from inspector.lab.clients import load_clients as matrix_clients
 from inspector.lab.headline import column_label, matrix_headline
 from inspector.lab.probing import script_asks, script_controls
 from inspector.lab.results import MatrixRun, capture_name, unique_runs
@@ -107,6 +110,7 @@ from inspector.net.client.outcome import OutcomeKind, RequestFailed
 from inspector.net.client.request import LiveRequest, parse_messages, parse_tools
 from inspector.net.hosts import trusted_hosts
 from inspector.net.playback import FAULTS, playback_routes
+from inspector.net.reference_clients import ClientReading, python_reading
 from inspector.net.runs.feed import runs_routes
 from inspector.net.runs.model_lists import ModelLists
 from inspector.net.runs.registry import Registry, registry
@@ -148,6 +152,8 @@ __all__ = [
     "CheckupRow",
     "ChoiceReading",
     "ClassRows",
+    "ClientMatrix",
+    "ClientReading",
     "ComparedRow",
     "DashboardTap",
     "DiagnosisOutcome",
@@ -199,6 +205,7 @@ __all__ = [
     "Trial",
     "Upload",
     "Upstream",
+    "Violation",
     "Watch",
     "asked_endpoints",
     "builtin",
@@ -246,6 +253,7 @@ __all__ = [
     "listed",
     "listening_without_delay",
     "matrix_capture",
+    "matrix_clients",
     "matrix_headline",
     "matrix_runs",
     "matrix_table",
@@ -271,6 +279,7 @@ __all__ = [
     "prompt_warnings",
     "prompts_of_bytes",
     "prompts_of_text",
+    "python_reading",
     "rate_words",
     "registry",
     "rejected",
@@ -278,6 +287,7 @@ __all__ = [
     "runs_routes",
     "scan_example",
     "scan_stamp",
+    "schema_violations",
     "script_asks",
     "script_controls",
     "shifts",
@@ -294,5 +304,6 @@ __all__ = [
     "unique_runs",
     "value_words",
     "version_words",
+    "violations_sentence",
     "worst_rows",
 ]

@@ -1,4 +1,4 @@
-"""Matrix: which vLLM release delivers which Harmony stream completely, reports an error, or loses text."""
+"""Matrix: which vLLM release delivers which Harmony stream completely, and which client reads it."""
 
 import streamlit as st
 
@@ -10,6 +10,7 @@ from pages.ui.errors import show_error
 try:
     runs = dashboard.matrix_runs()
     scripts = dashboard.lab_scripts()
+    clients = dashboard.matrix_clients()
 except InspectorError as error:
     show_error(error)
     st.stop()
@@ -18,11 +19,14 @@ if not runs:
     st.stop()
 
 with st.container(horizontal=True, vertical_alignment="bottom", key="matrix_row"):
-    chosen = choosing.choose(runs)
+    chosen = choosing.choose(runs, clients.rows)
     words, differing = choosing.choose_rows()
 
 endpoint = chosen.endpoint
-columns = choosing.columns(runs, chosen)
+recorded = choosing.columns(runs, chosen)
+columns = recorded
+if chosen.client:
+    columns = {title: clients.view(chosen.client, run) for title, run in recorded.items()}
 table = dashboard.matrix_table(
     list(columns.values()), scripts, endpoint, words=words, only_differing=differing
 )
@@ -30,7 +34,7 @@ shown = {row.script.name: row.script for group in table for row in group.rows}
 oldest_first = list(reversed(columns.values()))
 filtered = set(shown) if (words or differing) and shown else None
 st.markdown(f"# {dashboard.matrix_headline(oldest_first, scripts, endpoint, filtered=filtered)}")
-st.caption(details.legend())
+st.caption(details.legend(chosen.client))
 if not shown:
     st.info("No script matches this filter, or the releases do not differ for the scripts that match.")
     st.stop()
@@ -59,6 +63,6 @@ with right:
             st.header(script, anchor=False)
             st.text(shown[script].sentence)
         case str(), str():
-            details.cell(columns[release], endpoint, shown[script], runs)
-            details.comparison(release, columns, endpoint, shown[script])
+            details.cell(recorded[release], endpoint, shown[script], runs, clients)
+            details.comparison(release, recorded, endpoint, shown[script])
     details.changes(columns, endpoint, set(shown))

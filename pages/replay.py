@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from pages.parts.replay import events, overview
+from inspector import dashboard
+from pages.parts.replay import clients, events, overview
 from pages.ui import captures, charts, downloads, opening, pickers, state
 from pages.ui.banner import banner
 from pages.ui.fields import fields
@@ -43,14 +44,24 @@ choice = pickers.choice(session, inspection)
 prompt = captures.prompt(capture.digest, inspection)
 row = captures.fact_row(capture.digest, choice, inspection)
 parts = captures.field_parts(capture.digest, choice, inspection)
-banner(inspection, choice=choice, chips=row, prompt=prompt, rows=parts, session=session, key="replay_banner")
+readable = dashboard.violations_sentence(captures.violations(capture.digest, inspection))
+banner(
+    inspection,
+    choice=choice,
+    chips=row,
+    prompt=prompt,
+    rows=parts,
+    notes=[] if readable is None else [readable],
+    session=session,
+    key="replay_banner",
+)
 
 session.navigate_first(captures.first_selection(inspection, choice))
 payload = captures.payload(capture.digest, choice, inspection)
 strip(payload, session, key="replay_strip")
 number = events.opened_event(session, inspection, choice, payload)
 raw_events(payload, session.selection.token, [events.raw(inspection, number)], key="replay_raw")
-opened = section(session, ["Texts", "Timeline", "Events", "Request"], key="replay_section")
+opened = section(session, ["Texts", "Timeline", "Events", "Clients", "Request"], key="replay_section")
 session.show_address()
 if opened == "Texts":
     fields(parts, key="replay_fields")
@@ -58,6 +69,8 @@ elif opened == "Timeline":
     charts.draw_timeline(capture.digest, choice, inspection, key="replay_timeline")
 elif opened == "Events":
     events.events(session, inspection, choice, payload)
+elif opened == "Clients":
+    clients.clients(session, capture, payload)
 elif opened == "Request":
     if prompt is not None:
         prompt_block(prompt, key="replay_prompt")

@@ -29,7 +29,7 @@ def main() -> int:
     """Write the locks."""
     for asked, lock in LOCKS.items():
         words = ["--universal", "--python-version", "3.11", "--generate-hashes", "--no-annotate", "--upgrade"]
-        # pip before 23.3 does not apply the pin of `coverage` to `coverage[toml]`, once a newer release exists.
+        # pip before 23.3 does not apply the pin of `coverage` to `coverage[toml]`.
         words += ["--no-strip-extras"]
         command = ["uv", "pip", "compile", asked, *words, "--quiet", "--output-file", lock]
         command += ["--custom-compile-command", "python -m tools.make_locks"]

@@ -14,11 +14,12 @@ from typing import Any, Final, get_args, get_origin, get_type_hints
 from inspector.analysis.audit import Code, Facts, Finding
 from inspector.analysis.audit.finding import FACT_KEYS
 from inspector.analysis.audit.verdict import Level
+from inspector.analysis.event_schema import ViolationCode, ViolationKind
 from inspector.analysis.prompt import MessageState, PromptDifference, PromptSeverity, PromptSource
 from inspector.analysis.reading import Evidence
 from inspector.capture.capture import Endpoint
 from inspector.issues import Alternative, Cause
-from inspector.net.reference_client import ClientOutcome
+from inspector.net.reference_clients import ClientOutcome
 from inspector.protocol.harmony.reconstruction import Certainty
 
 VERSION: Final = 1
@@ -71,6 +72,7 @@ def schema() -> dict[str, Any]:
                         "type": "array",
                         "items": _object("A part of what to do.", {"text": _TEXT, "url": _TEXT_OR_NULL}),
                     },
+                    "clients": _TEXT_OR_NULL,
                 },
             ),
             **choice,
@@ -79,9 +81,23 @@ def schema() -> dict[str, Any]:
             "findings": {"type": "array", "items": {"$ref": "#/$defs/finding"}},
             "notes": {"type": "array", "items": _TEXT},
             "prompt": _or_null("#/$defs/prompt"),
+            "violations": {
+                "type": "array",
+                "description": "Where events contradict the published schema or each other.",
+                "items": _object(
+                    "A violation, first in an event.",
+                    {
+                        "kind": _enum(ViolationKind),
+                        "code": _enum(ViolationCode),
+                        "event": _COUNT,
+                        "times": _COUNT,
+                        "sentence": _TEXT,
+                    },
+                ),
+            },
             "clients": {
                 "type": "array",
-                "description": "Only with --client: whether the official SDK can read the response.",
+                "description": "With --client: whether the official SDK can read the response.",
                 "items": _object(
                     "A client.",
                     {
@@ -99,7 +115,7 @@ def schema() -> dict[str, Any]:
                 "items": _object("One choice.", {"index": _COUNT, "evidence": _enum(Evidence), **choice}),
             },
         },
-        optional=("choices", "clients"),
+        optional=("choices",),
     )
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -33,7 +33,7 @@ from inspector.views.sarif import audit_sarif
 from inspector.views.summary import summary
 
 if TYPE_CHECKING:
-    from inspector.net.reference_client import ClientReading
+    from inspector.net.reference_clients import ClientReading
 
 _SHOWN = 20
 """Differences of a prompt that are printed."""
@@ -98,16 +98,15 @@ def run(arguments: Namespace) -> int:
     clients = _clients(inspections) if arguments.client else [None] * len(inspections)
     if arguments.json:
         rows = [audit_row(inspection.name, inspection) for inspection in inspections]
-        if arguments.client:
-            for row, client in zip(rows, clients, strict=True):
-                row["clients"] = [] if client is None else [client.row()]
+        for row, client in zip(rows, clients, strict=True):
+            if client is not None:
+                row["clients"] = [client.row()]
+                row["summary"]["clients"] = client.sentence
         if inspections or len(arguments.files) > 1:
             print_json(rows[0] if len(rows) == 1 and len(arguments.files) == 1 else rows)
     elif inspections:
         for number, (inspection, client) in enumerate(zip(inspections, clients, strict=True)):
-            lines = _lines(inspection, everything=arguments.all)
-            if client is not None:
-                lines.append(f"  client: {client.sentence}")
+            lines = _lines(inspection, client, everything=arguments.all)
             say(["", *lines] if number else lines)
         if len(inspections) > 1:
             say(["", _totals(inspections)])
@@ -127,7 +126,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _clients(inspections: Sequence[Inspection]) -> "list[ClientReading | None]":
-    from inspector.net.reference_client import python_reading  # noqa: PLC0415 -- the SDK takes a second
+    from inspector.net.reference_clients import python_reading  # noqa: PLC0415 -- the SDK takes a second
 
     return [python_reading(inspection.capture) for inspection in inspections]
 
@@ -153,7 +152,7 @@ def _truth(source: str | None, capture: Capture, name: str) -> Sequence[int] | N
     return read(truth).choice.tokens.ids
 
 
-def _lines(inspection: Inspection, *, everything: bool) -> list[str]:
+def _lines(inspection: Inspection, client: "ClientReading | None", *, everything: bool) -> list[str]:
     row: dict[str, Any] = audit_row(inspection.name, inspection)
     metrics = figures(inspection.reading)
     tokens = tokens_known(inspection.reading)
@@ -176,6 +175,8 @@ def _lines(inspection: Inspection, *, everything: bool) -> list[str]:
     lines = [inspection.name, f"  {summed.level.upper()}: {headline}", f"  {summed.fault}"]
     if inspection.verdict.known:
         lines.append(f"  {inspection.verdict.known}")
+    if client_sentence := row["summary"]["clients"] if client is None else client.sentence:
+        lines.append(f"  {client_sentence}")
     lines.append(f"  {' · '.join(facts)}")
     for group in (
         [[finding] for finding in inspection.findings] if everything else grouped(inspection.findings)

@@ -21,6 +21,15 @@ _AFTER: Final = {
     ScriptOutcome.REPORTED: ("a reported error", "reported errors"),
     ScriptOutcome.SILENT: ("a silent loss", "silent losses"),
 }
+_CLIENT_BEFORE: Final = {
+    ScriptOutcome.REPORTED: ("reported error", "reported errors"),
+    ScriptOutcome.SILENT: ("response that was not read", "responses that were not read"),
+}
+_CLIENT_AFTER: Final = {
+    ScriptOutcome.COMPLETE: ("read", "read"),
+    ScriptOutcome.REPORTED: ("a reported error", "reported errors"),
+    ScriptOutcome.SILENT: ("unreadable", "unreadable"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +40,8 @@ class Shift:
     after: ScriptOutcome
     scripts: tuple[str, ...]
     streamed: bool = True
+    client: bool = False
+    """True for what a client made of the responses."""
 
     @property
     def better(self) -> bool:
@@ -40,6 +51,9 @@ class Shift:
 
     def __str__(self) -> str:
         amount = len(self.scripts)
+        if self.client:
+            before = _CLIENT_BEFORE.get(self.before, ("response that was read", "responses that were read"))
+            return f"{count(amount, *before)} became {plural(amount, *_CLIENT_AFTER[self.after])}"
         complete = "complete stream" if self.streamed else "complete response"
         before = _BEFORE.get(self.before, (complete, f"{complete}s"))
         return f"{count(amount, *before)} became {plural(amount, *_AFTER[self.after])}"
@@ -60,7 +74,10 @@ def shifts(
         if after.outcome is not before.outcome:
             moved[before.outcome, after.outcome].append(script)
     return sorted(
-        (Shift(*pair, tuple(names), streamed=newer.streamed) for pair, names in moved.items()),
+        (
+            Shift(*pair, tuple(names), streamed=newer.streamed, client=bool(newer.client))
+            for pair, names in moved.items()
+        ),
         key=lambda shift: -len(shift.scripts),
     )
 

@@ -39,6 +39,10 @@ def matrix_headline(
     counted = [(run, outcomes) for run, outcomes in counted if outcomes]
     if not counted:
         return "Nothing was recorded for this selection."
+    if any(run.client for run in runs):
+        return _client_headline(
+            [(run, [outcome for _, outcome in outcomes]) for run, outcomes in counted], filtered=filtered
+        )
     # Newest first, so that it wins among equals.
     best, outcomes = max(
         reversed(counted),
@@ -69,3 +73,17 @@ def matrix_headline(
         else f"It loses no text silently in the {len(broken)} malformed {what}."
     )
     return f"{sentence}. {lost}"
+
+
+def _client_headline(
+    counted: Sequence[tuple[MatrixRun, Sequence[ScriptOutcome]]], *, filtered: Collection[str] | None
+) -> str:
+    """What a client reads of the newest release, and of the last one of which it reads less."""
+    unread = [(run, outcomes.count(ScriptOutcome.SILENT), len(outcomes)) for run, outcomes in counted]
+    newest, missed, size = unread[-1]
+    where = f"of vLLM {column_label(newest)}{'' if filtered is None else ', of the scripts shown'}"
+    reads = f"{newest.client} does not read {missed} of {size} responses {where}."
+    if not missed:
+        reads = f"{newest.client} reads all {size} responses {where}."
+    worse = next(((run, misses) for run, misses, _ in reversed(unread) if misses > missed), None)
+    return reads if worse is None else f"{reads} Of {column_label(worse[0])} it does not read {worse[1]}."

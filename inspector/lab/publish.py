@@ -12,7 +12,8 @@ Text from servers and script files is escaped; the pages have no scripts and loa
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +22,7 @@ from inspector.capture.capture import Endpoint
 from inspector.capture.errors import LabError
 from inspector.files.store import replacing
 from inspector.lab.changes import change_sentence, neighbours, shifts
+from inspector.lab.clients import NO_CLIENTS, ClientMatrix
 from inspector.lab.results import STAND_IN, MatrixRun, unique_runs, version_key
 from inspector.lab.score import Score, ScriptOutcome
 from inspector.lab.scripts import ENDPOINTS, Script
@@ -102,16 +104,22 @@ def _outcome_cell(score: Score | None) -> str:
     return f'<td class="{score.outcome.value}" title="{title}">{words}</td>'
 
 
-def publish(runs: Sequence[MatrixRun], scripts: Sequence[Script], folder: Path) -> list[Path]:
+def publish(
+    runs: Sequence[MatrixRun],
+    scripts: Sequence[Script],
+    folder: Path,
+    clients: ClientMatrix = NO_CLIENTS,
+) -> list[Path]:
     """Write the pages; returns the files. A real engine's run is preferred to the stand-in's."""
     chosen = unique_runs(runs)
     pages: dict[str, list[MatrixRun]] = {}
     for run in chosen:
         pages.setdefault(_page_of(run), []).append(run)
-    files = {name: _release(page_runs, scripts) for name, page_runs in pages.items()}
-    files["index.html"] = _index(pages, chosen)
+    files = {name: _release(page_runs, scripts, clients) for name, page_runs in pages.items()}
+    files["index.html"] = _index(pages, chosen, clients)
     files["changes.xml"] = _feed(chosen)
-    files["matrix.json"] = json.dumps(_rows(chosen), ensure_ascii=False, separators=(",", ":")) + "\n"
+    rows = _rows(chosen, clients)
+    files["matrix.json"] = json.dumps(rows, ensure_ascii=False, separators=(",", ":")) + "\n"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
@@ -139,8 +147,12 @@ def _html(title: str, body: str) -> str:
     )
 
 
-def _release(runs: Sequence[MatrixRun], scripts: Sequence[Script]) -> str:
-    """The page of one release: a table per endpoint, steps as columns."""
+def _release(runs: Sequence[MatrixRun], scripts: Sequence[Script], clients: ClientMatrix) -> str:
+    """The page of one release: a table per endpoint, steps as columns.
+
+    A cell names the clients that do not read the response.
+    """
+    unread = {run.name: _unread(run, clients) for run in runs}
     endpoints = [
         endpoint for endpoint in ENDPOINTS if any(key[0] is endpoint for run in runs for key in run.scores)
     ]
@@ -149,7 +161,10 @@ def _release(runs: Sequence[MatrixRun], scripts: Sequence[Script]) -> str:
         head = "".join(f"<th>{escape(run.step_words)}</th>" for run in runs)
         rows = "".join(
             f'<tr><th scope="row">{escape(script.name)}<br><small>{escape(script.sentence)}</small></th>'
-            + "".join(_cell(run, endpoint, script.name) for run in runs)
+            + "".join(
+                _cell(run, endpoint, script.name, unread[run.name].get((endpoint, script.name), ()))
+                for run in runs
+            )
             + "</tr>"
             for script in scripts
             if any((endpoint, script.name) in run.scores for run in runs)
@@ -163,17 +178,26 @@ def _release(runs: Sequence[MatrixRun], scripts: Sequence[Script]) -> str:
     return _html(_name_of(runs[0]), back + "".join(tables))
 
 
-def _cell(run: MatrixRun, endpoint: Endpoint, script: str) -> str:
+def _unread(run: MatrixRun, clients: ClientMatrix) -> Mapping[tuple[Endpoint, str], Sequence[str]]:
+    """By endpoint and script, which clients do not read the response, and why."""
+    unread: dict[tuple[Endpoint, str], list[str]] = {}
+    for client in clients.rows:
+        for key, score in _unread_by(client, run, clients).scores.items():
+            unread.setdefault(key, []).append(": ".join((f"{client} does not read it", *score.differences)))
+    return unread
+
+
+def _cell(run: MatrixRun, endpoint: Endpoint, script: str, unread: Sequence[str]) -> str:
     score = run.scores.get((endpoint, script))
     if score is None:
         return '<td class="none">– not recorded</td>'
     place = f"{endpoint.value}-{run.step}-{escape(script, quote=True)}"
-    differences = "".join(f"<small>{escape(words)}</small>" for words in score.differences)
+    differences = "".join(f"<small>{escape(words)}</small>" for words in (*score.differences, *unread))
     link = f'<a href="#{place}">{score.outcome.sign} {score.outcome.words}</a>'
     return f'<td id="{place}" class="cell {score.outcome.value}">{link}{differences}</td>'
 
 
-def _index(pages: dict[str, list[MatrixRun]], runs: Sequence[MatrixRun]) -> str:
+def _index(pages: dict[str, list[MatrixRun]], runs: Sequence[MatrixRun], clients: ClientMatrix) -> str:
     rows = []
     for name, page_runs in sorted(
         pages.items(), key=lambda page: version_key(page[1][0].version), reverse=True
@@ -191,7 +215,30 @@ def _index(pages: dict[str, list[MatrixRun]], runs: Sequence[MatrixRun]) -> str:
         f"received. {legend}. Counts are of scripts and steps. "
         '<a href="matrix.json">JSON</a>, <a href="changes.xml">feed of changes</a>.</p>'
         f"<table><thead><tr><th>release</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+        f"{_client_table(pages, clients)}"
         f"<h2>What changed</h2><ul>{changed}</ul>",
+    )
+
+
+def _client_table(pages: dict[str, list[MatrixRun]], clients: ClientMatrix) -> str:
+    """How many responses of each release each client does not read."""
+    if not clients.rows:
+        return ""
+    rows = []
+    for name, runs in sorted(pages.items(), key=lambda page: version_key(page[1][0].version), reverse=True):
+        cells = []
+        for client in clients.rows:
+            size = sum(len(clients.view(client, run).scores) for run in runs)
+            unread = sum(len(_unread_by(client, run, clients).scores) for run in runs)
+            cells.append(f"<td>{unread} of {size}</td>" if size else "<td>–</td>")
+        title = escape(_name_of(runs[0]))
+        rows.append(f'<tr><th scope="row"><a href="{name}">{title}</a></th>{"".join(cells)}</tr>')
+    head = "".join(f"<th>{escape(client)}</th>" for client in clients.rows)
+    return (
+        "<h2>Responses that a client does not read</h2><p>The SDK's own accumulator ran over the recorded "
+        "responses of chat and Responses; it raised an exception that is not a report of the server's error, "
+        "or its object lacks delivered text.</p>"
+        f"<table><thead><tr><th>release</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
     )
 
 
@@ -236,7 +283,7 @@ def _feed(runs: Sequence[MatrixRun]) -> str:
     )
 
 
-def _rows(runs: Iterable[MatrixRun]) -> dict[str, Any]:
+def _rows(runs: Iterable[MatrixRun], clients: ClientMatrix) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "runs": [
@@ -248,10 +295,18 @@ def _rows(runs: Iterable[MatrixRun]) -> dict[str, Any]:
                 "recorded_at": run.recorded_at,
                 "page": _page_of(run),
                 "scores": _scores(run),
+                "unread": {client: _scores(_unread_by(client, run, clients)) for client in clients.rows},
             }
             for run in runs
         ],
     }
+
+
+def _unread_by(client: str, run: MatrixRun, clients: ClientMatrix) -> MatrixRun:
+    scores = clients.view(client, run).scores
+    return replace(
+        run, scores={key: score for key, score in scores.items() if score.outcome is ScriptOutcome.SILENT}
+    )
 
 
 def _scores(run: MatrixRun) -> dict[str, dict[str, Any]]:

@@ -58,6 +58,8 @@ class MatrixRun:
     """Endpoint and script name to the run with the identical capture, if it is not stored twice."""
     path: Path | None = None
     """Its results file."""
+    client: str = ""
+    """The client that read the responses; the scores are then what it made of them."""
 
     @property
     def step(self) -> str:
@@ -85,6 +87,10 @@ class MatrixRun:
     def engine(self) -> str:
         """The engine that sampled the tokens: `cpu`, `gpu` or `stand-in`."""
         return _KINDS.get(self.package, ("", "gpu"))[1]
+
+    def words(self, outcome: ScriptOutcome) -> str:
+        """What an outcome means in this run."""
+        return outcome.client_words if self.client else outcome.words
 
     @property
     def name(self) -> str:
@@ -205,7 +211,7 @@ def unique_runs(runs: Iterable[MatrixRun]) -> list[MatrixRun]:
 
 def every_run() -> list[MatrixRun]:
     """All runs, including those on the stand-in engine."""
-    own = {run.name: run for folder in _folders() for run in load_runs(folder)}
+    own = {run.name: run for folder in result_folders() for run in load_runs(folder)}
     return sorted(own.values(), key=_order)
 
 
@@ -280,7 +286,8 @@ def _order(run: MatrixRun) -> tuple[list[int], int, str]:
     return (version_key(run.version), run.stream_interval or 10_000, run.package)
 
 
-def _folders() -> tuple[Path, ...]:
+def result_folders() -> tuple[Path, ...]:
+    """The shipped results, and those of this machine's lab."""
     return FIXTURES / "matrix", FIXTURES / "matrix" / STAND_IN, default_root() / "matrix"
 
 

@@ -49,6 +49,17 @@ class ScriptOutcome(StrEnum):
                 return "silent loss"
 
     @property
+    def client_words(self) -> str:
+        """The name where a client read the response: it has the delivered text, an error, or neither."""
+        match self:
+            case ScriptOutcome.COMPLETE:
+                return "read"
+            case ScriptOutcome.REPORTED:
+                return "error reported"
+            case ScriptOutcome.SILENT:
+                return "not read"
+
+    @property
     def sign(self) -> str:
         """A disc, a triangle or a cross: distinguishable without colour."""
         match self:

@@ -10,11 +10,12 @@ from typing import Any
 
 from inspector.analysis.alignment import reconstructed_cells
 from inspector.analysis.audit import Finding, explain, title
+from inspector.analysis.event_schema import schema_violations, violations_sentence
 from inspector.analysis.metrics import Figures
 from inspector.analysis.prompt import prompt_of
 from inspector.analysis.reading import ChoiceReading, Reading
 from inspector.capture.deltas import Texts
-from inspector.inspection.inspection import Examined
+from inspector.inspection.inspection import Examined, Inspection
 from inspector.issues import Cause, Situation, first_step, issues
 from inspector.protocol.harmony.reconstruction import Reconstruction
 from inspector.protocol.harmony.text import text_of, texts
@@ -93,9 +94,10 @@ def texts_row(side: Texts | None) -> dict[str, Any] | None:
     return row
 
 
-def audit_row(name: str, inspection: Examined) -> dict[str, Any]:
+def audit_row(name: str, inspection: Inspection) -> dict[str, Any]:
     """What `audit --json` prints for one capture."""
     reading, verdict = inspection.reading, inspection.verdict
+    violations = schema_violations(inspection.capture)
     choice = reading.choice
     error = next(iter(inspection.transmission.errors), None)
     row: dict[str, Any] = {
@@ -111,7 +113,7 @@ def audit_row(name: str, inspection: Examined) -> dict[str, Any]:
             "known": verdict.known,
             "cause": cause_row(inspection.cause),
         },
-        "summary": summary(inspection).row(),
+        "summary": {**summary(inspection).row(), "clients": violations_sentence(violations)},
         **_choice_row(choice),
         "error": None
         if error is None
@@ -123,6 +125,8 @@ def audit_row(name: str, inspection: Examined) -> dict[str, Any]:
         ],
         "notes": list(inspection.notes),
         "prompt": prompt_row(prompt_of(reading)),
+        "violations": [violation.row() for violation in violations],
+        "clients": [],
     }
     if len(reading.choices) > 1:
         row["choices"] = [

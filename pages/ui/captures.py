@@ -12,7 +12,16 @@ import streamlit as st
 
 import inspector
 from inspector import Capture, Endpoint, Inspection, InspectorError, Kind, Level, Severity, dashboard
-from inspector.dashboard import CaptureError, LiveRun, Prompt, RunState, Shelf, Upload
+from inspector.dashboard import (
+    CaptureError,
+    ClientReading,
+    LiveRun,
+    Prompt,
+    RunState,
+    Shelf,
+    Upload,
+    Violation,
+)
 from pages.ui.banner import facts
 from pages.ui.fields import parts
 from pages.ui.state import Opened, Selection, Session
@@ -288,6 +297,20 @@ def fact_row(digest: str, choice: int, _inspection: Inspection) -> Sequence[tupl
     """The facts of one choice, for the chips under the verdict."""
     del digest
     return facts(_inspection, choice)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def violations(digest: str, _inspection: Inspection) -> Sequence[Violation]:
+    """Where the events break the published schema."""
+    del digest
+    return dashboard.schema_violations(_inspection.capture)
+
+
+@st.cache_resource(max_entries=16, show_spinner="The openai SDK reads the response")
+def client_reading(digest: str, _inspection: Inspection) -> ClientReading | None:
+    """What the installed SDK makes of the response."""
+    del digest
+    return dashboard.python_reading(_inspection.capture)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

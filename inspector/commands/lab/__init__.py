@@ -3,6 +3,7 @@
 from argparse import RawDescriptionHelpFormatter
 from typing import Final
 
+from inspector.commands.lab.clients import add_clients
 from inspector.commands.lab.environments import add_adopt, add_install, add_serve
 from inspector.commands.lab.matrix import add_gate, add_matrix, add_record, add_watch
 from inspector.commands.lab.scripts import add_fixtures, add_scripts
@@ -15,6 +16,7 @@ _COMMANDS: Final = (
     add_serve,
     add_record,
     add_matrix,
+    add_clients,
     add_bisect,
     add_shrink,
     add_derender,

@@ -22,6 +22,7 @@ from inspector.commands.lab.options import (
 from inspector.commands.shared import Commands, print_json, say, tell, write_text
 from inspector.lab import reporting, scripts
 from inspector.lab.bisect import releases
+from inspector.lab.clients import load_clients
 from inspector.lab.gate import gate, gate_lines, gate_markdown, gate_row
 from inspector.lab.matrix import rescore, run_matrix
 from inspector.lab.publish import matrix_page, publish
@@ -122,7 +123,8 @@ def _matrix(arguments: Namespace) -> int:
     if arguments.html:
         write_text(str(arguments.html), matrix_page(runs, scripts.load()))
     if arguments.publish:
-        tell(f"{len(publish(runs, scripts.load(), arguments.publish))} files in {arguments.publish}")
+        files = publish(runs, scripts.load(), arguments.publish, load_clients(folder))
+        tell(f"{len(files)} files in {arguments.publish}")
     if arguments.json:
         print_json([row for run in runs for row in reporting.score_rows(run)])
     elif arguments.twins:
@@ -232,7 +234,7 @@ def _watch(arguments: Namespace) -> int:
         write_text(str(arguments.markdown), report_markdown(report) + "\n")
     if arguments.publish:
         runs = {run.name: run for run in (*every_run(), *load_runs(folder))}
-        publish(list(runs.values()), scripts.load(), arguments.publish)
+        publish(list(runs.values()), scripts.load(), arguments.publish, load_clients())
     if arguments.json:
         print_json(
             {

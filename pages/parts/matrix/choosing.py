@@ -1,6 +1,6 @@
 """What the Matrix page shows; its address holds it all: the pickers, the filter, the selection."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
 import streamlit as st
@@ -24,6 +24,12 @@ _STEPS_HELP: Final = (
 )
 _FRONT_ENDS_HELP: Final = "The part of vLLM that answers HTTP and parses Harmony; newer releases have two."
 
+_DELIVERED: Final = "delivered"
+_CLIENTS_HELP: Final = (
+    "What the server delivered, or whether an official SDK can read that: the SDK's own accumulator ran over "
+    "the recorded response."
+)
+
 
 class MatrixFilter(NamedTuple):
     """Which runs are shown, on which endpoint."""
@@ -32,10 +38,12 @@ class MatrixFilter(NamedTuple):
     step: str
     front_end: str
     """`python`, `rust` or `both`."""
+    client: str = ""
+    """The client that read the responses; empty for what was delivered."""
 
 
-def choose(runs: Sequence[MatrixRun]) -> MatrixFilter:
-    """Draw the pickers."""
+def choose(runs: Sequence[MatrixRun], clients: Collection[str]) -> MatrixFilter:
+    """Draw the pickers; `clients` are those that read the responses."""
     endpoint = _pick("endpoint", "Endpoint", {endpoint.value: endpoint.value for endpoint in ENDPOINTS})
     steps = list(dict.fromkeys(run.step for run in sorted(runs, key=lambda run: run.stream_interval or 99)))
     words = {step: "not streamed" if step == dashboard.UNSTREAMED else step for step in steps}
@@ -49,7 +57,18 @@ def choose(runs: Sequence[MatrixRun]) -> MatrixFilter:
     front_end = next(iter(names))
     if len(names) > 1:
         front_end = _pick("front_end", "Front end", names, explanation=_FRONT_ENDS_HELP)
-    return MatrixFilter(Endpoint(endpoint), step, front_end)
+    names = {_DELIVERED: "Server", **{client: client for client in clients}}
+    linked = st.query_params.get("client")
+    client = st.selectbox(
+        "Read by",
+        list(names),
+        format_func=names.__getitem__,
+        help=_CLIENTS_HELP,
+        key=_linked("client", linked if linked in names else _DELIVERED),
+        width=190,
+    )
+    address(client="" if client == _DELIVERED else client)
+    return MatrixFilter(Endpoint(endpoint), step, front_end, "" if client == _DELIVERED else client)
 
 
 def choose_rows() -> tuple[str, bool]:

@@ -7,7 +7,7 @@ from typing import Final
 import streamlit as st
 
 from inspector import Endpoint, dashboard
-from inspector.dashboard import MatrixRun, Script, ScriptOutcome
+from inspector.dashboard import ClientMatrix, MatrixRun, Script, ScriptOutcome
 from pages.parts.matrix import choosing
 from pages.ui import pickers
 
@@ -17,6 +17,12 @@ MEANINGS: Final = {
     ScriptOutcome.SILENT: "text was lost, changed or misfiled without any error",
 }
 
+CLIENT_MEANINGS: Final = {
+    ScriptOutcome.COMPLETE: "the client has all that was delivered",
+    ScriptOutcome.REPORTED: "the client says what happened",
+    ScriptOutcome.SILENT: "the client fails, or lacks delivered text",
+}
+
 _ENGINES: Final = {
     "cpu": "Measured with the release's own engine, on the CPU.",
     "gpu": "Measured with the release's own engine, on a GPU.",
@@ -24,16 +30,27 @@ _ENGINES: Final = {
 }
 
 
-def legend() -> str:
-    """What a row is, and what the three signs mean."""
-    signs = " · ".join(f"{outcome.sign} {outcome.words}: {meaning}" for outcome, meaning in MEANINGS.items())
+def legend(client: str) -> str:
+    """What a row is, and what the three signs mean, for what was delivered or for a client."""
+    meanings = CLIENT_MEANINGS if client else MEANINGS
+    signs = " · ".join(
+        f"{outcome.sign} {outcome.client_words if client else outcome.words}: {meaning}"
+        for outcome, meaning in meanings.items()
+    )
+    counted = "responses that are not read" if client else "silent losses"
     return (
         f"A script is one sequence of tokens, given to every release. {signs}. "
-        "A number counts silent losses; after ▲, reported errors."
+        f"A number counts {counted}; after ▲, reported errors."
     )
 
 
-def cell(run: MatrixRun, endpoint: Endpoint, script: Script, runs: Sequence[MatrixRun]) -> None:
+def cell(
+    run: MatrixRun,
+    endpoint: Endpoint,
+    script: Script,
+    runs: Sequence[MatrixRun],
+    clients: ClientMatrix,
+) -> None:
     """The outcome of a script on a release, with a link to its capture; `runs` are the whole matrix."""
     score = run.scores.get((endpoint, script.name))
     st.header(f"{script.name} on vLLM {dashboard.column_label(run)}", anchor=False)
@@ -49,6 +66,13 @@ def cell(run: MatrixRun, endpoint: Endpoint, script: Script, runs: Sequence[Matr
     if twin_score is not None:
         what = "The same request, not streamed" if run.streamed else "The same request, streamed"
         st.text(f"{what}: {twin_score.outcome.sign} {twin_score.outcome.words}.")
+    for client in clients.rows:
+        reading = clients.view(client, run).scores.get((endpoint, script.name))
+        if reading is not None:
+            words = ": ".join(
+                (f"{reading.outcome.sign} {reading.outcome.client_words}", *reading.differences)
+            )
+            st.text(f"{client} {words}")
     if score.kinds:
         st.caption(f"Findings: {', '.join(map(dashboard.kind_label, score.kinds))}")
     st.caption(_ENGINES[run.engine])
@@ -93,8 +117,10 @@ def release(run: MatrixRun, endpoint: Endpoint, names: Collection[str]) -> None:
     """What a release does with the scripts of these names."""
     st.header(f"vLLM {dashboard.column_label(run)}", anchor=False)
     outcomes = [score.outcome for key, score in run.scores.items() if key[0] is endpoint and key[1] in names]
-    for outcome, meaning in MEANINGS.items():
-        st.text(f"{outcome.sign} {outcomes.count(outcome)} of {len(outcomes)} {outcome.words}: {meaning}")
+    for outcome, meaning in (CLIENT_MEANINGS if run.client else MEANINGS).items():
+        st.text(
+            f"{outcome.sign} {outcomes.count(outcome)} of {len(outcomes)} {run.words(outcome)}: {meaning}"
+        )
     st.caption(_ENGINES[run.engine])
 
 

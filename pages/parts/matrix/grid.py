@@ -51,6 +51,7 @@ def grid(
         if isinstance(classes := st.session_state[key].get("opened"), list):
             on_open([str(name) for name in classes])
 
+    read_by_client = any(run.client for run in columns.values())
     every_row = [row for group in table for row in group.rows]
     _component(
         key=key,
@@ -62,7 +63,11 @@ def grid(
                 "script": script,
                 "opened": list(opened),
                 "signs": {
-                    letter: [outcome.name.lower(), outcome.sign, outcome.words]
+                    letter: [
+                        outcome.name.lower(),
+                        outcome.sign,
+                        outcome.client_words if read_by_client else outcome.words,
+                    ]
                     for outcome, letter in _LETTERS.items()
                     if outcome
                 },

@@ -45,9 +45,10 @@ def banner(
     chips: Sequence[tuple[str, str, str]] | None = None,
     prompt: Prompt | None = None,
     rows: Iterable[Mapping[str, Any]] = (),
+    notes: Sequence[str] = (),
     session: Session | None = None,
 ) -> None:
-    """Draw the summary of one choice, its facts and what reading the file lost.
+    """Draw the summary of one choice, its facts, `notes` and what reading the file lost.
 
     `chips` are the facts if they were computed before; `prompt` is the one that the page shows below; `rows`
     are those of `fields.parts`, of which the differing ones are drawn. With a `session` there are buttons.
@@ -62,7 +63,11 @@ def banner(
         rows=rows,
         fixes=summed.fixes,
         decided=summed.decided,
-        notes=[*(dashboard.prompt_warnings(prompt)[:_WARNINGS_SHOWN] if prompt else ()), *inspection.notes],
+        notes=[
+            *(dashboard.prompt_warnings(prompt)[:_WARNINGS_SHOWN] if prompt else ()),
+            *notes,
+            *inspection.notes,
+        ],
         report=_report(inspection, key) if session is not None and summed.level is not Level.CLEAN else None,
         key=key,
     )

