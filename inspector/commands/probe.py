@@ -16,7 +16,15 @@ from inspector.capture.capture import Endpoint
 from inspector.capture.errors import ConnectionFailed, InspectorError, StoreError
 from inspector.commands.asking import add_connection_options, add_usual_options, server_of, usual_request
 from inspector.commands.redact import add_redact_option
-from inspector.commands.shared import Commands, print_json, redraw, say, tell, write_text
+from inspector.commands.shared import (
+    Commands,
+    one_on_standard_output,
+    print_json,
+    redraw,
+    say,
+    tell,
+    write_text,
+)
 from inspector.fleet.probe import (
     EXPORTS,
     Budget,
@@ -95,7 +103,7 @@ def run(arguments: Namespace) -> int:
         raise ConnectionFailed(probe.trouble or "no request has ended")
     for export in EXPORTS:
         if (path := getattr(arguments, export.option)) is not None:
-            write_text(path, export.make(probe.rows))
+            write_text(path, export.make(probe.rows, None if probe.shelf is None else probe.shelf.folder))
     if arguments.json:
         print_json(probe_row(probe))
     elif "-" not in {arguments.csv, arguments.junit, arguments.sarif}:
@@ -383,13 +391,11 @@ def _checked(arguments: Namespace) -> None:
         and arguments.rate is not None,
         "--repeat and --requests exclude each other": arguments.repeat is not None
         and arguments.requests is not None,
-        "only one of --json, --csv -, --junit - and --sarif - can go to standard output": (
-            [arguments.csv, arguments.junit, arguments.sarif].count("-") + arguments.json > 1
-        ),
     }
     for sentence, holds in wrong.items():
         if holds:
             raise InspectorError(sentence)
+    one_on_standard_output(arguments)
 
 
 def _load(arguments: Namespace) -> ProbeLoad:

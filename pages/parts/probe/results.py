@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 import pandas as pd
@@ -93,9 +94,9 @@ def _result(probe: Probe) -> bytes:
     return dashboard.json_bytes(dashboard.probe_row(probe))
 
 
-def _encoded(make: Callable[[Sequence[ProbeRow]], str], probe: Probe) -> bytes:
+def _encoded(make: Callable[[Sequence[ProbeRow], Path | None], str], probe: Probe) -> bytes:
     # Lone surrogates come from JSON escapes in a stream; UTF-8 cannot encode them.
-    return make(probe.rows).encode("utf-8", "replace")
+    return make(probe.rows, None if probe.shelf is None else probe.shelf.folder).encode("utf-8", "replace")
 
 
 def _plots(summary: ProbeSummary) -> None:
