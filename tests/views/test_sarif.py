@@ -34,7 +34,8 @@ def checked(text: str) -> list[dict[str, Any]]:
     document = json.loads(text)
     assert [error.message for error in SCHEMA.iter_errors(document)] == []
     [run] = document["runs"]
-    driver, results = run["tool"]["driver"], run["results"]
+    driver: dict[str, Any] = run["tool"]["driver"]
+    results: list[dict[str, Any]] = run["results"]
     assert driver["version"] == program().version != "unknown"
     assert driver.get("informationUri") == program().home
     assert len(driver["rules"]) <= RULES_AT_MOST

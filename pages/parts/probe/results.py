@@ -125,15 +125,15 @@ def _plots(summary: ProbeSummary) -> None:
 
 def _groups(summary: ProbeSummary) -> None:
     """All requests, and the same by server, endpoint, load and tokens per event."""
-    table_rows = [_cells("all requests", summary.total)]
+    table_rows = [] if summary.sides else [_cells("all requests", summary.total)]
     for title, groups in (
         ("server", summary.sides),
         ("endpoint", summary.by_endpoint),
         ("streams at once", summary.by_load),
         ("tokens per event", summary.by_tokens_per_event),
     ):
-        if len(groups) > 1:
-            table_rows += [_cells(f"{title}: {group.name}", group) for group in groups]
+        if len({group.name for group in groups}) > 1:
+            table_rows += [_cells(f"{title}: {group.label}", group) for group in groups]
     if summary.control is not None:
         table_rows.append(_cells("control on completions", summary.control))
     table = pd.DataFrame(table_rows)
