@@ -1,6 +1,6 @@
 """For the tests of other programs: a server that replays gpt-oss streams with faults, and an assertion.
 
-The pytest plugin (`inspector.pytest_plugin`) makes fixtures of these; docs/pytest.md has examples.
+The pytest plugin (`harmony_inspector_pytest`) makes fixtures of these; docs/pytest.md has examples.
 """
 
 import socket

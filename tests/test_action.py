@@ -1,25 +1,123 @@
-"""The GitHub Action's script, run as the action runs it, and the names that action.yml hands to it."""
+"""Each `run` step of action.yml with its inputs, in bash as GitHub runs it; GitHub itself is not reached."""
 
 import json
 import os
 import re
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Iterator
+from dataclasses import dataclass
 from math import inf
 from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 import yaml
 from starlette.applications import Starlette
 
 from inspector.net.playback import PlaybackSettings, playback_routes
+from tests.support.answers import CHAT, counted
 from tests.support.builtin import CAPTURES, TOOL, WHOLE
 from tests.support.command import ROOT
 from tests.support.listening import listening
+from tests.support.raw_server import raw_server
 
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
-SCRIPT = ROOT / "action" / "run"
+STEPS: list[dict[str, Any]] = ACTION["runs"]["steps"]
+EXPRESSION = re.compile(r"\$\{\{ *([^}]+?) *\}\}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ran:
+    """A step that ran, and what it wrote for GitHub."""
+
+    code: int
+    log: str
+    outputs: dict[str, str]
+    summary: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Runner:
+    """A machine of GitHub: a folder for the action, and one for the job."""
+
+    temp: Path
+    workspace: Path
+
+    def step(self, name: str, **inputs: str) -> Ran:
+        """Run a step; an input of `api_key` is `api-key`, what is not given has its default."""
+        given = {key.replace("_", "-"): value for key, value in inputs.items()}
+        values = {
+            f"inputs.{key}": given.pop(key, row.get("default", "")) for key, row in ACTION["inputs"].items()
+        }
+        assert given == {}
+        values["steps.python.outputs.python-path"] = sys.executable
+        [step] = [step for step in STEPS if step.get("id") == name]
+        files = {key: self.temp / key for key in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
+        for file in files.values():
+            file.write_text("")
+        env = {
+            **os.environ,
+            **{key: str(file) for key, file in files.items()},
+            "GITHUB_ACTION_PATH": str(ROOT),
+            "GITHUB_WORKSPACE": str(self.workspace),
+            "RUNNER_TEMP": str(self.temp),
+            # What the program needs comes from the environment of the tests, nothing is downloaded.
+            "PIP_NO_DEPS": "1",
+            "PIP_NO_BUILD_ISOLATION": "0",
+            **{
+                key: EXPRESSION.sub(lambda found: values[found[1]], text) for key, text in step["env"].items()
+            },
+        }
+        done = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+            cwd=self.workspace,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+        written = files["GITHUB_OUTPUT"].read_text("utf-8")
+        return Ran(
+            code=done.returncode,
+            log=done.stdout + done.stderr,
+            outputs=outputs(written),
+            summary=files["GITHUB_STEP_SUMMARY"].read_text("utf-8"),
+        )
+
+
+def outputs(written: str) -> dict[str, str]:
+    """Outputs as GitHub reads them: `name=value`, or `name<<END`, lines, `END`."""
+    lines, values = iter(written.splitlines()), {}
+    for line in lines:
+        if (named := re.fullmatch(r"([a-z-]+)<<(\S+)", line)) is not None:
+            values[named[1]] = "\n".join(iter(lambda: next(lines), named[2]))
+        else:
+            name, _, values_of = line.partition("=")
+            values[name] = values_of
+    return values
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """RUNNER_TEMP after the step that installs the program."""
+    temp = tmp_path_factory.mktemp("runner")
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    packages = temp / "harmony-inspector" / "lib" / version / "site-packages"
+    packages.mkdir(parents=True)
+    (packages / "needed.pth").write_text(sysconfig.get_path("purelib"))
+    done = Runner(temp=temp, workspace=tmp_path_factory.mktemp("empty")).step("install")
+    assert done.code == 0, done.log
+    assert (packages / "harmony_inspector_pytest.py").exists()
+    return temp
+
+
+@pytest.fixture
+def runner(installed: Path, tmp_path: Path) -> Runner:
+    return Runner(temp=installed, workspace=tmp_path)
 
 
 @pytest.fixture
@@ -27,71 +125,98 @@ def playback() -> Iterator[str]:
     """A server that plays the built-in captures."""
     routes = playback_routes(lambda: CAPTURES, prefix="", settings=PlaybackSettings(speed=inf))
     with listening(Starlette(routes=routes)) as address:
-        yield address
+        yield f"{address}/v1"
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    """A PATH on which the program is installed."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    program = folder / "harmony-inspector"
-    program.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m inspector "$@"\n')
-    program.chmod(0o755)
-    return f"{folder}{os.pathsep}{os.environ['PATH']}"
-
-
-def ran(path: str, cwd: Path, **inputs: str) -> "subprocess.CompletedProcess[str]":
-    env = {**os.environ, "PATH": path, **{f"INPUT_{name}": value for name, value in inputs.items()}}
-    return subprocess.run(
-        [SCRIPT], cwd=cwd, env=env, capture_output=True, text=True, timeout=120, check=False
-    )
-
-
-def results(file: Path) -> list[dict[str, object]]:
-    [run] = json.loads(file.read_text("utf-8"))["runs"]
-    found: list[dict[str, object]] = run["results"]
+def results(runner: Runner, file: str) -> list[dict[str, Any]]:
+    [run] = json.loads((runner.workspace / file).read_text("utf-8"))["runs"]
+    found: list[dict[str, Any]] = run["results"]
     return found
 
 
-def test_captures_are_audited(path: str, tmp_path: Path) -> None:
+def test_captures_are_audited(runner: Runner) -> None:
     patterns = f"{ROOT}/fixtures/{TOOL}.json* {ROOT}/fixtures/{WHOLE}.jsonl\nnothing-*"
-    done = ran(path, tmp_path, CAPTURES=patterns, SARIF="out.sarif")
-    assert done.returncode == 1, done.stderr
-    assert "leaked 2 reasoning tokens" in done.stdout
-    assert {one["ruleId"] for one in results(tmp_path / "out.sarif")} == {
-        "dropped",
-        "invalid_tool_arguments",
-        "misrouted",
-    }
-    assert ran(path, tmp_path, CAPTURES=patterns, FAIL_ON="never").returncode == 0
+    done = runner.step("inspect", captures=patterns)
+    assert done.code == 1, done.log
+    assert "leaked 2 reasoning tokens" in done.log
+    assert [result["ruleId"] for result in results(runner, done.outputs["sarif"])] == ["misrouted"]
+    cases = ElementTree.parse(runner.workspace / done.outputs["junit"]).iter("testcase")  # noqa: S314 -- our own
+    assert [len(case) for case in cases] == [1, 0]
+    assert done.outputs["exit-code"] == "1"
+    assert "leaked 2 reasoning tokens" in done.outputs["summary"]
+    assert "leaked 2 reasoning tokens" in done.summary
+    assert all(line.startswith("    ") for line in done.summary.splitlines()[2:] if line)
+    assert runner.step("inspect", captures=patterns, fail_on="never").code == 0
 
 
-def test_a_server_is_probed(path: str, playback: str, tmp_path: Path) -> None:
-    asked = {"BASE_URL": f"{playback}/v1", "MODEL": TOOL, "PROMPT": "$(touch made) `touch made`"}
-    done = ran(path, tmp_path, **asked, REPEAT="2", CONCURRENCY="2", SARIF="out.sarif")
-    assert done.returncode == 1, done.stderr
-    assert "4 of 4" in done.stdout
-    assert results(tmp_path / "out.sarif")
-    assert not (tmp_path / "made").exists()
+def test_a_server_is_probed_with_its_key_and_prompts(runner: Runner) -> None:
+    (runner.workspace / "prompts.txt").write_text("$(touch made) `touch made`\nTwo\n")
+    answers, _ = counted(3)
+    with raw_server(answers) as server:
+        done = runner.step(
+            "inspect",
+            base_url=server.v1,
+            api_key="sk-of-a-secret",
+            headers="X-Team: a b\nX-Other: $(touch made)",
+            prompts="prompts.txt",
+            budget="3requests\n1h",
+            model="m",
+            out="kept",
+        )
+        heads = [asked.headers for asked in server.asked if asked.path == CHAT]
+    assert done.code == 0, done.log
+    assert len(heads) == 3
+    assert {head["authorization"] for head in heads} == {"Bearer sk-of-a-secret"}
+    assert {(head["x-team"], head["x-other"]) for head in heads} == {("a b", "$(touch made)")}
+    assert not (runner.workspace / "made").exists()
+    assert (runner.workspace / done.outputs["folder"] / "rows.jsonl").exists()
+    files = [path for path in runner.workspace.rglob("*") if path.is_file()]
+    assert not [path for path in files if b"sk-of-a-secret" in path.read_bytes()]
 
 
-def test_without_something_to_do_it_says_what_to_set(path: str, tmp_path: Path) -> None:
-    for inputs, words in (({}, "Set captures"), ({"CAPTURES": "nothing-*"}, "No file matches")):
-        done = ran(path, tmp_path, **inputs)
-        assert done.returncode == 2
-        assert words in done.stderr
+def test_a_server_is_compared_with_a_baseline(runner: Runner, playback: str) -> None:
+    asked = {"base_url": playback, "baseline_url": playback, "repeat": "3", "endpoint": "chat"}
+    worse = runner.step("inspect", model=f"{WHOLE} {TOOL}", out="worse", **asked)
+    assert worse.code == 1, worse.log
+    found = results(runner, worse.outputs["sarif"])
+    assert sum(result["occurrenceCount"] for result in found) == 15
+    for result in found:
+        place = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+        assert (runner.workspace / place).exists()
+    assert runner.step("inspect", model=TOOL, out="same", **asked).code == 0
 
 
-def test_each_input_reaches_the_script() -> None:
-    [step] = [one for one in ACTION["runs"]["steps"] if "env" in one]
-    handed = set(step["env"])
-    assert handed == set(re.findall(r"INPUT_[A-Z_]+", SCRIPT.read_text("utf-8")))
-    for name, value in step["env"].items():
-        asked = name.removeprefix("INPUT_").lower().replace("_", "-")
-        assert value == f"${{{{ inputs.{asked} }}}}"
-        assert asked in ACTION["inputs"]
+def test_where_nothing_was_done_nothing_is_uploaded(runner: Runner) -> None:
+    (runner.workspace / "harmony-inspector.sarif").write_text("of an earlier step")
+    cases = (
+        ({}, "Set captures"),
+        ({"captures": "nothing-*"}, "No file matches"),
+        ({"base_url": "http://127.0.0.1:1/v1"}, "127.0.0.1:1"),
+    )
+    for inputs, words in cases:
+        done = runner.step("inspect", **inputs)
+        assert done.code == 2
+        assert words in done.log
+        assert "sarif" not in done.outputs
+    [upload] = [step for step in STEPS if "upload-sarif" in step.get("uses", "")]
+    assert "steps.inspect.outputs.sarif != ''" in upload["if"]
 
 
-def test_no_step_puts_an_input_into_a_script() -> None:
-    assert not [step for step in ACTION["runs"]["steps"] if "${{" in step.get("run", "")]
+def test_inputs_and_outputs_are_those_that_the_steps_know() -> None:
+    text = (ROOT / "action.yml").read_text("utf-8")
+    asked = set(re.findall(r"inputs\.([a-z-]+)", text))
+    assert asked == set(ACTION["inputs"])
+    [step] = [step for step in STEPS if step.get("id") == "inspect"]
+    script = (ROOT / "action" / "run").read_text("utf-8")
+    assert {name for name in step["env"] if name.startswith("INPUT_")} == set(
+        re.findall(r"INPUT_[A-Z_]+", script)
+    )
+    for name, row in ACTION["outputs"].items():
+        assert row["value"] == f"${{{{ steps.inspect.outputs.{name} }}}}"
+        assert re.search(rf"\b{name}\b", script)
+
+
+def test_no_step_puts_an_input_into_a_script_and_actions_are_pinned() -> None:
+    assert not [step for step in STEPS if "${{" in step.get("run", "")]
+    for name in re.findall(r"uses: (\S+.*)", (ROOT / "action.yml").read_text("utf-8")):
+        assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", name), name

@@ -2,6 +2,9 @@
 
 import json
 import re
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -13,7 +16,7 @@ from tests.support.command import ROOT
 
 pytest_plugins = ["pytester"]
 
-PLUGIN = ("-p", "inspector.pytest_plugin", "-p", "no:cacheprovider")
+PLUGIN = ("-p", "harmony_inspector_pytest", "-p", "no:cacheprovider")
 CUT, RECORDED = re.findall(
     r"```python\n(.*?)```", (ROOT / "docs" / "pytest.md").read_text("utf-8"), re.DOTALL
 )
@@ -38,8 +41,56 @@ def test_the_example_finds_the_client_that_breaks(elsewhere: pytest.Pytester) ->
     assert row["outcome"] == "passed"
     assert [one["verdict"]["level"] for one in row["captures"]] == ["clean"]
     [kept] = elsewhere.path.glob("kept/captures/**/*.jsonl")
-    assert kept.parent.name.startswith("test_nothing_is_lost_between_server_and_client-")
+    assert kept.parent.name == "test_nothing_is_lost_between_server_and_client"
     assert_no_findings(kept)
+
+
+THEIRS = """
+import inspector
+
+
+def test_their_own_module_is_imported():
+    assert inspector.THEIRS
+
+
+def test_a_fixture_says_why_it_cannot_be_used(harmony_server):
+    raise AssertionError
+"""
+
+
+@pytest.mark.parametrize("command", ["python -m pytest", "pytest"])
+@pytest.mark.parametrize("own", ["inspector.py", "inspector/__init__.py"])
+def test_a_project_with_an_inspector_of_its_own_is_tested_as_without_the_plugin(
+    own: str, command: str, elsewhere: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The plugin is loaded by its entry point, as where the wheel is installed."""
+    monkeypatch.delenv("PYTHONPATH")
+    installed = Path(elsewhere.mkdir("site-packages"))
+    for name in ("harmony_inspector_pytest.py", "inspector"):
+        (installed / name).symlink_to(ROOT / name)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    metadata = installed / f"harmony_inspector-{project['version']}.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(f"Name: {project['name']}\nVersion: {project['version']}\n")
+    [(name, module)] = project["entry-points"]["pytest11"].items()
+    (metadata / "entry_points.txt").write_text(f"[pytest11]\n{name} = {module}\n")
+    work = Path(elsewhere.mkdir("project"))
+    (work / own).parent.mkdir(exist_ok=True)
+    (work / own).write_text("THEIRS = True\n")
+    (work / "test_theirs.py").write_text(THEIRS)
+    starts = f"import sys; sys.path.append({str(installed)!r}); import pytest; sys.exit(pytest.main())"
+    if command == "pytest":  # the script has no working directory on its path
+        starts = f"import sys; sys.path.remove(''); {starts}"
+    done = subprocess.run(
+        [sys.executable, "-c", starts, "-p", "no:cacheprovider", "-W", "error"],
+        cwd=work,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert "1 passed, 1 error" in done.stdout, done.stdout + done.stderr
+    assert f"stays off, because `inspector` is {work / own} here" in done.stdout
 
 
 def test_what_was_found_is_said_unless_it_is_allowed() -> None:

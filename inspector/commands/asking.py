@@ -1,17 +1,28 @@
 """The options of every command that sends requests: the request, the server, and the connection to it."""
 
+import os
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, _ArgumentGroup
 from collections.abc import Callable
 from dataclasses import replace
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from inspector.capture.capture import Endpoint
 from inspector.capture.errors import InspectorError, StoreError
 from inspector.net.client.address import Server
 from inspector.net.client.request import LiveRequest, parse_messages, parse_tools
 from inspector.protocol.wire.endpoints import ASKED, spec_of
+
+KEY_VARIABLE: Final = "OPENAI_API_KEY"
+"""Both variables are those of the OpenAI SDKs. On a command line, other users of the machine see a key."""
+_URL_VARIABLE: Final = "OPENAI_BASE_URL"
+BASE_URL_HELP: Final = f"e.g. http://localhost:8000/v1 (default: {_URL_VARIABLE} of the environment)"
+
+
+def base_url() -> str | None:
+    """The address in the environment, if there is one."""
+    return os.environ.get(_URL_VARIABLE) or None
 
 
 def add_request_options(parser: ArgumentParser | _ArgumentGroup, *, required: bool) -> None:
@@ -74,13 +85,20 @@ def request_of(arguments: Namespace, model: str) -> LiveRequest:
 
 def add_server_options(parser: ArgumentParser) -> None:
     """Add the options of every command that connects to a server."""
-    parser.add_argument("--base-url", required=True, metavar="URL", help="e.g. http://localhost:8000/v1")
+    parser.add_argument(
+        "--base-url", required=not base_url(), default=base_url(), metavar="URL", help=BASE_URL_HELP
+    )
     add_connection_options(parser)
 
 
 def add_connection_options(parser: ArgumentParser | _ArgumentGroup) -> None:
     """Add the options of the connection, except the address."""
-    parser.add_argument("--api-key", default="", metavar="KEY", help="API key; never stored")
+    parser.add_argument(
+        "--api-key",
+        default=os.environ.get(KEY_VARIABLE, ""),
+        metavar="KEY",
+        help=f"API key (default: {KEY_VARIABLE} of the environment); never stored",
+    )
     parser.add_argument(
         "--header", action="append", default=[], metavar="NAME:VALUE", help="an additional header; repeatable"
     )

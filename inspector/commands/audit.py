@@ -18,6 +18,7 @@ from inspector.commands.shared import (
     captures,
     fails,
     one_capture,
+    one_on_standard_output,
     print_json,
     say,
     tell,
@@ -27,6 +28,7 @@ from inspector.commands.shared import (
 from inspector.files.importers import FORMATS
 from inspector.inspection.inspection import Inspection, inspect
 from inspector.views.finding_groups import grouped, rest_words
+from inspector.views.junit import audit_junit
 from inspector.views.prompt_rows import headline_with_prompt
 from inspector.views.rows import audit_row, finding_words
 from inspector.views.sarif import audit_sarif
@@ -65,7 +67,10 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--all", action="store_true", help="list every finding; otherwise many of one kind are summarized"
     )
-    parser.add_argument("--sarif", metavar="FILE", help="also write the findings for code scanning")
+    for name, words in (("sarif", "the findings for code scanning"), ("junit", "a test report")):
+        parser.add_argument(
+            f"--{name}", metavar="FILE", help=f"also write {words}; - for standard output only"
+        )
     parser.add_argument(
         "--client",
         action="store_true",
@@ -82,8 +87,9 @@ def add_parser(commands: Commands) -> None:
 
 def run(arguments: Namespace) -> int:
     """Audit each file."""
+    one_on_standard_output(arguments)
     inspections: list[Inspection] = []
-    unread = 0
+    unread: list[tuple[str, str]] = []
     for file in arguments.files:
         try:
             of_file = [
@@ -92,7 +98,7 @@ def run(arguments: Namespace) -> int:
             ]
         except InspectorError as error:  # the other files are still read
             tell(f"inspector: {error}")
-            unread += 1
+            unread.append((file, str(error)))
             continue
         inspections.extend(of_file)
     clients = _clients(inspections) if arguments.client else [None] * len(inspections)
@@ -104,7 +110,7 @@ def run(arguments: Namespace) -> int:
                 row["summary"]["clients"] = client.sentence
         if inspections or len(arguments.files) > 1:
             print_json(rows[0] if len(rows) == 1 and len(arguments.files) == 1 else rows)
-    elif inspections:
+    elif inspections and "-" not in {arguments.sarif, arguments.junit}:
         for number, (inspection, client) in enumerate(zip(inspections, clients, strict=True)):
             lines = _lines(inspection, client, everything=arguments.all)
             say(["", *lines] if number else lines)
@@ -112,17 +118,20 @@ def run(arguments: Namespace) -> int:
             say(["", _totals(inspections)])
     if arguments.sarif is not None:
         write_text(arguments.sarif, audit_sarif(inspections))
-    if unread:
-        return 2
-    if any(client is not None and not client.accepts for client in clients):
-        return 1
-    return int(
-        any(
-            fails(finding.severity, arguments.fail_on)
-            for inspection in inspections
-            for finding in inspection.findings
-        )
-    )
+    failing = [
+        _failing(inspection, client, arguments.fail_on)
+        for inspection, client in zip(inspections, clients, strict=True)
+    ]
+    if arguments.junit is not None:
+        write_text(arguments.junit, audit_junit(inspections, failing, unread))
+    return 2 if unread else int(any(failing))
+
+
+def _failing(inspection: Inspection, client: "ClientReading | None", level: str) -> str:
+    """Why a capture gives exit code 1; empty if it does not."""
+    if any(fails(finding.severity, level) for finding in inspection.findings):
+        return inspection.verdict.sentence
+    return client.sentence if client is not None and not client.accepts else ""
 
 
 def _clients(inspections: Sequence[Inspection]) -> "list[ClientReading | None]":

@@ -7,9 +7,9 @@ from inspector.analysis.audit import Severity
 from inspector.capture.errors import InspectorError
 from inspector.capture.formats import clip, count, number
 from inspector.commands.checks import add_options, exit_code, report_lines, say_reports
-from inspector.commands.shared import Commands, print_json, tell, write_text
+from inspector.commands.shared import Commands, one_on_standard_output, print_json, tell, write_text
 from inspector.data.lint import RULES, Column, Form, LintReport, Rule, lint
-from inspector.views.sarif import sarif, sarif_result
+from inspector.views.sarif import Place, RuleText, sarif, sarif_result
 
 _EXAMPLE = """examples:
   python -m inspector lint fixtures/lint/template-teaches-two-terminators.jsonl
@@ -66,11 +66,12 @@ def run(arguments: Namespace) -> int:
             )
         except InspectorError as error:  # the other files are still read
             tell(f"inspector: {error}")
+    one_on_standard_output(arguments)
     if arguments.json:
         rows = [report.as_row for report in reports]
         if reports or len(arguments.files) > 1:
             print_json(rows[0] if len(rows) == 1 and len(arguments.files) == 1 else rows)
-    else:
+    elif arguments.sarif != "-":
         say_reports(map(_lines, reports))
     if arguments.sarif is not None:
         write_text(arguments.sarif, _sarif(reports))
@@ -102,8 +103,7 @@ def _sarif(reports: Sequence[LintReport]) -> str:
             str(finding.rule),
             "error" if finding.severity is Severity.ERROR else "warning",
             f"{finding.explanation} {finding.remedy}",
-            report.name,
-            line=finding.row if report.format == "JSON Lines" else None,
+            [Place(report.name, finding.row if report.format == "JSON Lines" else 1)],
             row=finding.row,
             column=finding.column,
             at=finding.place,
@@ -111,4 +111,9 @@ def _sarif(reports: Sequence[LintReport]) -> str:
         for report in reports
         for finding in report.findings
     ]
-    return sarif("Harmony Inspector", results, lambda rule: RULES[Rule(rule)].what)
+    return sarif("Harmony Inspector", results, _rule_text)
+
+
+def _rule_text(rule: str) -> RuleText:
+    advice = RULES[Rule(rule)]
+    return RuleText(rule.replace("_", " "), advice.what, advice.remedy)

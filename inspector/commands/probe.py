@@ -14,10 +14,26 @@ from typing import Final, NamedTuple
 
 from inspector.capture.capture import Endpoint
 from inspector.capture.errors import ConnectionFailed, InspectorError, StoreError
-from inspector.commands.asking import add_connection_options, add_usual_options, server_of, usual_request
+from inspector.commands.asking import (
+    BASE_URL_HELP,
+    add_connection_options,
+    add_usual_options,
+    base_url,
+    server_of,
+    usual_request,
+)
 from inspector.commands.redact import add_redact_option
-from inspector.commands.shared import Commands, print_json, redraw, say, tell, write_text
+from inspector.commands.shared import (
+    Commands,
+    one_on_standard_output,
+    print_json,
+    redraw,
+    say,
+    tell,
+    write_text,
+)
 from inspector.fleet.probe import (
+    BUILT_IN,
     EXPORTS,
     Budget,
     Plan,
@@ -33,14 +49,14 @@ from inspector.fleet.probe import (
     prompts_of_text,
 )
 from inspector.fleet.probe.planning import SWEEP_WARM_UP
-from inspector.fleet.probe.reporting import progress_line
+from inspector.fleet.probe.reporting import progress_line, summary_of
 from inspector.lab.probing import script_asks, script_controls
 from inspector.net.client.address import Server
 from inspector.net.runs.registry import FOLDER_VARIABLE
 from inspector.protocol.wire.endpoints import asked_endpoints
 
-FAIL_ON: Final = ("damaged", "failed", "unknown", "never")
-"""Results that give exit code 1; each includes those before it."""
+FAIL_ON: Final = ("damaged", "failed", "unknown", "worse", "never")
+"""Results that give exit code 1; the first three include those before them, `worse` is of --against."""
 
 _MIX: Final = "mix"
 _AMOUNT: Final = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)([kM]?) ?(requests?|tokens?|s|m|h|min)")
@@ -95,21 +111,22 @@ def run(arguments: Namespace) -> int:
         raise ConnectionFailed(probe.trouble or "no request has ended")
     for export in EXPORTS:
         if (path := getattr(arguments, export.option)) is not None:
-            write_text(path, export.make(probe.rows))
+            write_text(path, export.make(probe.rows, None if probe.shelf is None else probe.shelf.folder))
     if arguments.json:
         print_json(probe_row(probe))
     elif "-" not in {arguments.csv, arguments.junit, arguments.sarif}:
         say(probe_lines(probe))
     if probe.trouble:
         raise StoreError(probe.trouble)
-    if any(_fails(row, arguments.fail_on) for row in probe.rows):
+    against = summary_of(probe).against if arguments.fail_on == "worse" else None
+    if any(_fails(row, arguments.fail_on) for row in probe.rows) or (against is not None and against.worse):
         return 1
     return 2 if probe.stopped else 0
 
 
 def _add_server_options(parser: ArgumentParser) -> None:
-    group = parser.add_mutually_exclusive_group(required=True)
-    group.add_argument("--base-url", metavar="URL", help="e.g. http://localhost:8000/v1")
+    group = parser.add_mutually_exclusive_group(required=not base_url())
+    group.add_argument("--base-url", metavar="URL", default=base_url(), help=BASE_URL_HELP)
     group.add_argument(
         "--against",
         nargs=2,
@@ -127,7 +144,9 @@ def _add_server_options(parser: ArgumentParser) -> None:
 
 
 def _add_request_options(parser: ArgumentParser) -> None:
-    group = parser.add_argument_group("requests", "prompts and endpoints are used in turn")
+    group = parser.add_argument_group(
+        "requests", "prompts and endpoints are used in turn; without a prompt, the three of proof are sent"
+    )
     group.add_argument("--prompt", action="append", default=[], metavar="TEXT", help="repeatable")
     group.add_argument(
         "--prompts",
@@ -247,7 +266,8 @@ def _add_output_options(parser: ArgumentParser) -> None:
         "--fail-on",
         choices=FAIL_ON,
         default="failed",
-        help="exit with 1 for damaged responses, also for failed (default), also for unknown ones, or never",
+        help="exit with 1 for damaged responses, also for failed (default), also for unknown ones; "
+        "with --against if B is damaged significantly more often than A (worse); or never",
     )
     group.add_argument("--quiet", action="store_true", help="print no progress")
 
@@ -358,7 +378,7 @@ def _prompts(arguments: Namespace) -> list[ProbePrompt]:
     prompts = [prompt for text in arguments.prompt for prompt in _prompt_of_text(text)]
     for path in arguments.prompts:
         prompts += prompts_of_file(Path(path))
-    return prompts
+    return prompts or ([] if arguments.script else list(BUILT_IN))
 
 
 def _prompt_of_text(text: str) -> list[ProbePrompt]:
@@ -369,9 +389,8 @@ def _prompt_of_text(text: str) -> list[ProbePrompt]:
 def _checked(arguments: Namespace) -> None:
     """Options that need or exclude each other, before a server is asked."""
     wrong = {
-        "nothing to send; pass --prompt, --prompts or --script": not (
-            arguments.prompt or arguments.prompts or arguments.script
-        ),
+        "--fail-on worse compares two servers; name them with --against": arguments.fail_on == "worse"
+        and arguments.against is None,
         "--share needs --rate": arguments.share != 1.0 and arguments.rate is None,
         "--sweep and --rate exclude each other": arguments.sweep is not None and arguments.rate is not None,
         "--sweep compares loads of one server, not two; leave out --against": arguments.sweep is not None
@@ -383,13 +402,11 @@ def _checked(arguments: Namespace) -> None:
         and arguments.rate is not None,
         "--repeat and --requests exclude each other": arguments.repeat is not None
         and arguments.requests is not None,
-        "only one of --json, --csv -, --junit - and --sarif - can go to standard output": (
-            [arguments.csv, arguments.junit, arguments.sarif].count("-") + arguments.json > 1
-        ),
     }
     for sentence, holds in wrong.items():
         if holds:
             raise InspectorError(sentence)
+    one_on_standard_output(arguments)
 
 
 def _load(arguments: Namespace) -> ProbeLoad:

@@ -9,12 +9,12 @@ from argparse import Namespace, RawDescriptionHelpFormatter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
 from inspector.capture.capture import Endpoint
 from inspector.capture.errors import ConnectionFailed, InspectorError, LabError, StoreError
+from inspector.capture.program import program
 from inspector.commands.asking import add_connection_options, server_of
 from inspector.commands.shared import Commands, print_json, say, tell, write_text
 from inspector.fleet.probe import prompts_of_file
@@ -233,20 +233,13 @@ def _proof(
         cells=cells,
         commands=commands,
         workload=f"the prompts of {arguments.prompts}" if arguments.prompts else WORKLOAD,
-        made=f"{at} by Harmony Inspector{_program_version()}, with a budget of {_budget(arguments.minutes)}",
+        made=f"{at} by Harmony Inspector {program().version}, with a budget of {_budget(arguments.minutes)}",
         folder=arguments.out / "captures",
     )
 
 
 def _budget(minutes: float) -> str:
     return f"{minutes:g} minute{'' if minutes == 1 else 's'}"
-
-
-def _program_version() -> str:
-    try:
-        return f" {version('harmony-inspector')}"
-    except PackageNotFoundError:
-        return ", from a checkout"
 
 
 def _version(server: Server, model: str) -> str | None:

@@ -5,7 +5,7 @@ Only this module prints, so that text of a model, a server or a file name reache
 
 import json
 import sys
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
@@ -133,6 +133,16 @@ def write_text(out: str, text: str) -> None:
         return
     with replacing(out, private=False) as file:
         file.write(content)
+
+
+def one_on_standard_output(arguments: Namespace) -> None:
+    """Raise InspectorError if two of the options that write there are given."""
+    files = {name: getattr(arguments, name, None) for name in ("csv", "junit", "sarif")}
+    if list(files.values()).count("-") + arguments.json > 1:
+        raise InspectorError(
+            f"only one of --json{''.join(f', --{name} -' for name in files if hasattr(arguments, name))} "
+            "can go to standard output"
+        )
 
 
 def tokens_known(reading: Reading) -> str:

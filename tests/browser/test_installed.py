@@ -33,7 +33,9 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
         [*pip, "--python", str(python), "install", "--no-deps", "--no-compile", str(wheel)], check=True
     )
     top = {path.name for path in packages.iterdir() if not path.name.endswith(".dist-info")}
-    assert top == {"inspector"}, "one top-level package, no pages or fixtures where others may have theirs"
+    assert top == {"inspector", "harmony_inspector_pytest.py"}, (
+        "one top-level package and the plugin, no pages or fixtures where others may have theirs"
+    )
     (packages / "needed.pth").write_text(sysconfig.get_path("purelib"))
     return home / "bin" / "harmony-inspector"
 

@@ -95,6 +95,40 @@ def test_two_servers_are_compared(playback: str, capsys: pytest.CaptureFixture[s
     assert "The difference in damaged responses is statistically significant" in capsys.readouterr().out
 
 
+def test_only_a_worse_server_fails_where_that_is_asked(
+    playback: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--prompt", "Hi", "--quiet", "--requests", "8", "--fail-on", "worse"]
+    codes = [
+        main(["probe", "--against", playback, playback, "--model", *models, *words])
+        for models in ((WHOLE, TOOL), (TOOL, WHOLE), (TOOL, TOOL))
+    ]
+    assert codes == [1, 0, 0]
+    capsys.readouterr()
+    assert probe(playback, *words) == 2
+    assert "--fail-on worse compares two servers" in capsys.readouterr().err
+
+
+def test_key_and_address_come_from_the_environment_and_prompts_are_built_in(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    answers, _ = counted(3)
+    with raw_server(answers) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.v1)
+        monkeypatch.setenv("OPENAI_API_KEY", "secret-of-the-environment")
+        assert main(["probe", "--model", "m", "--requests", "3", "--quiet", "--json", "--out", "out"]) == 0
+        bodies = server.bodies(CHAT)
+        keys = {asked.headers.get("authorization") for asked in server.asked}
+    assert len({json.dumps(body["messages"]) for body in bodies}) == 3
+    assert all(body["tools"] for body in bodies)
+    assert keys == {"Bearer secret-of-the-environment"}
+    capsys.readouterr()
+    with pytest.raises(SystemExit):
+        main(["probe", "--help"])
+    assert "secret-of" not in capsys.readouterr().out
+    assert not [path for path in folder.rglob("*.json*") if "secret-of" in path.read_text()]
+
+
 def test_prompts_come_from_files_and_a_second_call_goes_on(
     playback: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

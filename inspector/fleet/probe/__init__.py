@@ -13,6 +13,7 @@ from inspector.fleet.probe.loads import Budget, ProbeLoad, ProbeProgress, Sweep
 from inspector.fleet.probe.mix import Mix, ProbeRequest
 from inspector.fleet.probe.planning import Plan, probe_requests
 from inspector.fleet.probe.prompts import (
+    BUILT_IN,
     PROMPT_FILE_MIB,
     ProbePrompt,
     prompts_of_bytes,
@@ -27,6 +28,7 @@ from inspector.fleet.probe.shelf import ProbeShelf
 from inspector.fleet.probe.summary import ProbeCause, ProbeSummary, RequestGroup, failure_words, summary
 
 __all__ = [
+    "BUILT_IN",
     "EXPORTS",
     "PROMPT_FILE_MIB",
     "Budget",

@@ -3,16 +3,15 @@
 import csv
 import io
 from collections.abc import Callable, Sequence
-from itertools import islice
-from typing import Any, Final, NamedTuple, assert_never
-from xml.sax.saxutils import escape, quoteattr
+from pathlib import Path
+from typing import Final, NamedTuple
 
-from inspector.analysis.audit.kinds import KINDS, FindingSide, Kind, Severity
+from inspector.analysis.audit.kinds import Kind
+from inspector.capture.formats import count
 from inspector.fleet.probe.reporting import worst_rows
 from inspector.fleet.probe.rows import ProbeRow, Result
-from inspector.views.sarif import RESULTS_AT_MOST, kind_words, sarif, sarif_result
-
-_SIDES: Final = (FindingSide.ABORT, FindingSide.TEXT, FindingSide.MODEL, FindingSide.STREAM)
+from inspector.views.junit import Case, Fate, junit
+from inspector.views.sarif import Place, RuleText, kind_text, rank, sarif, sarif_result
 
 COLUMNS: Final = (
     "request",
@@ -42,10 +41,16 @@ COLUMNS: Final = (
 """The columns of the CSV: added to at the end, never renamed."""
 
 _TOOL: Final = "Harmony Inspector probe"
+_FATES: Final[dict[Result, Fate | None]] = {
+    Result.OK: None,
+    Result.DAMAGED: "failure",
+    Result.FAILED: "error",
+    Result.UNKNOWN: "skipped",
+}
 _RISKY: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
-def csv_text(rows: Sequence[ProbeRow]) -> str:
+def csv_text(rows: Sequence[ProbeRow], _folder: Path | None = None) -> str:
     """One line per request, in the order in which they ended."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -71,93 +76,80 @@ def _cell(value: object) -> str:
     return f"'{text}" if isinstance(value, str) and text.startswith(_RISKY) else text
 
 
-def junit_text(rows: Sequence[ProbeRow]) -> str:
+def junit_text(rows: Sequence[ProbeRow], folder: Path | None = None) -> str:
     """A test suite for each endpoint, a test case for each request."""
-    suites: dict[str, list[ProbeRow]] = {}
-    for row in rows:
-        suites.setdefault(f"{row.endpoint.value}{' on ' + row.side if row.side else ''}", []).append(row)
-    lines = ['<?xml version="1.0" encoding="utf-8"?>', f"<testsuites name={quoteattr(_TOOL)}>"]
-    for name, suite_rows in suites.items():
-        results = [row.result for row in suite_rows]
-        took = sum(row.response.duration_s or 0.0 for row in suite_rows)
-        lines.append(
-            f'  <testsuite name={quoteattr(name)} tests="{len(suite_rows)}" '
-            f'failures="{results.count(Result.DAMAGED)}" errors="{results.count(Result.FAILED)}" '
-            f'skipped="{results.count(Result.UNKNOWN)}" time="{took:.3f}">'
+    return junit(_TOOL, (_case(row, folder) for row in rows))
+
+
+def _case(row: ProbeRow, folder: Path | None) -> Case:
+    return Case(
+        f"{row.endpoint.value}{' on ' + row.side if row.side else ''}",
+        f"request {row.number + 1}: {row.prompt}",
+        _FATES[row.result],
+        ", ".join(row.response.kinds) or row.response.failure,
+        row.response.sentence,
+        _capture(row, folder),
+        row.response.duration_s or 0.0,
+    )
+
+
+def _capture(row: ProbeRow, folder: Path | None) -> str:
+    """The file of its capture, as seen from where the program runs."""
+    return str(folder / row.capture) if folder is not None and row.capture else row.capture
+
+
+def sarif_text(rows: Sequence[ProbeRow], folder: Path | None = None) -> str:
+    """SARIF 2.1.0: a result for each cause and prompt of damaged or failed requests.
+
+    It points at the request's line of `rows.jsonl`: captures are called otherwise in each run.
+    """
+    lines = {id(row): line for line, row in enumerate(rows, 1)}
+    groups: dict[tuple[str, ...], list[ProbeRow]] = {}
+    for row in worst_rows(rows):
+        if row.result is not Result.UNKNOWN:
+            same: tuple[str, ...] = (
+                row.response.cause or _rule(row),
+                row.endpoint.value,
+                row.side,
+                row.prompt,
+            )
+            groups.setdefault(same, []).append(row)
+    results = []
+    for same, members in groups.items():
+        first = members[0]
+        captures = [_capture(row, folder) for row in members if row.capture]
+        where = Place("rows.jsonl" if folder is None else str(folder / "rows.jsonl"), lines[id(first)])
+        results.append(
+            sarif_result(
+                _rule(first),
+                "error",
+                f"{first.endpoint.value}, {first.prompt}: {first.response.sentence} "
+                f"{count(len(members), 'request')} with this prompt and cause."
+                + (f" Capture: {captures[0]}" if captures else ""),
+                [where, *map(Place, captures)],
+                same=same,
+                times=len(members),
+                result=first.result.value,
+                side=first.side,
+                kinds=list(dict.fromkeys(kind for row in members for kind in row.response.kinds)),
+                cause=first.response.cause,
+            )
         )
-        for row in suite_rows:
-            lines += _case(row, name)
-        lines.append("  </testsuite>")
-    return "\n".join([*lines, "</testsuites>", ""])
+    return sarif(_TOOL, results, _rule_text)
 
 
-def _case(row: ProbeRow, suite: str) -> list[str]:
-    label = f"request {row.number + 1}: {row.prompt}"
-    head = (
-        f"    <testcase classname={_attribute(suite)} name={_attribute(label)} "
-        f'time="{row.response.duration_s or 0.0:.3f}"'
-    )
-    kind, message = (
-        _attribute(", ".join(row.response.kinds) or row.response.failure),
-        _attribute(row.response.sentence),
-    )
-    place = escape(_plain(row.capture))
-    match row.result:
-        case Result.OK:
-            return [f"{head}/>"]
-        case Result.DAMAGED:
-            inner = f"<failure type={kind} message={message}>{place}</failure>"
-        case Result.FAILED:
-            inner = f"<error type={kind} message={message}>{place}</error>"
-        case Result.UNKNOWN:
-            inner = f"<skipped message={message}/>"
-        case _:
-            assert_never(row.result)
-    return [f"{head}>", f"      {inner}", "    </testcase>"]
-
-
-def _attribute(text: str) -> str:
-    return quoteattr(_plain(text))
-
-
-def _plain(text: str) -> str:
-    """Text without the characters that XML cannot hold."""
-    return "".join(char if char.isprintable() or char in "\t\n" else "\ufffd" for char in text)
-
-
-def sarif_text(rows: Sequence[ProbeRow]) -> str:
-    """SARIF 2.1.0: a result for each damaged or failed request, under the worst kind of its findings."""
-    bad = (row for row in worst_rows(rows) if row.result is not Result.UNKNOWN)
-    return sarif(_TOOL, [_result(row) for row in islice(bad, RESULTS_AT_MOST)], _rule_words)
-
-
-def _result(row: ProbeRow) -> dict[str, Any]:
-    return sarif_result(
-        min(row.response.kinds, key=_rank, default=_slug(row.response.failure)),
-        "error",
-        f"{row.endpoint.value}, {row.prompt}: {row.response.sentence}",
-        row.capture or f"request-{row.number + 1}",
-        result=row.result.value,
-        side=row.side,
-        kinds=list(row.response.kinds),
-        cause=row.response.cause,
+def _rule(row: ProbeRow) -> str:
+    return min(
+        row.response.kinds, key=rank, default=row.response.failure.lower().replace(" ", "_") or "failed"
     )
 
 
-def _rank(kind: str) -> tuple[bool, int]:
-    """Kinds in the order in which a verdict speaks of them: errors first, the server's before the model's."""
-    if kind not in set(Kind):  # of a later version of the program, whose probe is resumed here
-        return True, len(_SIDES)
-    info = KINDS[Kind(kind)]
-    return info.severity is not Severity.ERROR, _SIDES.index(info.side)
-
-
-def _rule_words(rule: str) -> str:
-    return kind_words(rule) or f"The request failed: {rule}."
-
-
-def _slug(words: str) -> str:
-    return words.lower().replace(" ", "_") or "failed"
+def _rule_text(rule: str) -> RuleText:
+    return (
+        kind_text(rule)
+        if rule in set(Kind)
+        else RuleText(rule.replace("_", " "), f"The request failed: {rule}.")
+    )
 
 
 class Export(NamedTuple):
@@ -167,7 +159,8 @@ class Export(NamedTuple):
     title: str
     ending: str
     mime: str
-    make: Callable[[Sequence[ProbeRow]], str]
+    make: Callable[[Sequence[ProbeRow], Path | None], str]
+    """The text for rows, and the folder that they and their captures are in."""
 
 
 EXPORTS: Final = (

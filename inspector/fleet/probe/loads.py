@@ -1,17 +1,17 @@
 """Load, budget, sweep and progress of a probe. No I/O."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from math import inf
+from math import ceil, inf, log
 from typing import Final
 
 from inspector.capture.errors import InspectorError
 from inspector.capture.formats import number
-from inspector.fleet.probe.rates import proves, rate, streams_needed
 from inspector.fleet.probe.rows import ProbeRow, Result
 
 CONCURRENCY_AT_MOST: Final = 1024
-THRESHOLD: Final = 0.01
+_ERROR: Final = 0.05
+"""How often a sweep may call a rate of `tolerated` losing, and a level's rate of `smallest` free of loss."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,29 +64,37 @@ class Sweep:
             raise InspectorError(f"invalid smallest rate: {self.smallest:g}; choose 0.0001 to 0.5")
 
     @property
-    def threshold(self) -> float:
-        """The loss rate above which a level counts as losing."""
-        return min(self.smallest, THRESHOLD)
+    def tolerated(self) -> float:
+        """The loss rate, a tenth of `smallest`, that must be ruled out before a level counts as losing."""
+        return self.smallest / 10
+
+    def loses(self, level: int, damaged: Iterable[bool]) -> bool | None:
+        """Whether a level loses, by its checked responses in order; None while that is not certain.
+
+        A sequential probability ratio test (Wald) of `smallest` against `tolerated`, so it may look after
+        each response. A single damaged response never decides, as the rates differ by less than the bound.
+        It waits for twice as many responses as the level has workers, as those that end first are not
+        typical, and for 20. `bench/sweep.py` simulates it.
+        """
+        # Ville: a ratio that is 1 on average exceeds 1/e with a probability of at most e. All levels share e.
+        upper, least = log(len(list(levels_of(self))) / _ERROR), max(2 * level, 20)
+        if_damaged, otherwise = self._evidence
+        evidence = 0.0
+        for checked, loss in enumerate(damaged, 1):
+            evidence += if_damaged if loss else otherwise
+            if checked >= least and not log(_ERROR) < evidence < upper:
+                return evidence >= upper
+        return None
+
+    @property
+    def _evidence(self) -> tuple[float, float]:
+        """Logarithms of the likelihood ratios of one response: damaged, not damaged."""
+        return log(self.smallest / self.tolerated), log((1 - self.smallest) / (1 - self.tolerated))
 
     @property
     def streams(self) -> int:
         """Streams of one level without a loss that end it."""
-        return streams_needed(self.smallest)
-
-    def certain(self, level: int, rows: Sequence[ProbeRow]) -> bool:
-        """True when more streams of a level would not change its result.
-
-        A loss is decided where the lower end of the rate's interval is above `threshold`, so never by a
-        single damaged response. Then twice as many streams as the level has workers are waited for, as those
-        that end first are not typical, and 20 for an interval. Without a loss it takes `streams`; with a few,
-        as many as bring the upper end below `smallest`.
-        """
-        damaged, checked = _counted(rows)
-        if proves(damaged, checked, self.threshold):
-            return len(rows) >= max(2 * level, 20)
-        if damaged == 0:
-            return checked >= self.streams
-        return rate(damaged, checked).high < self.smallest
+        return ceil(log(_ERROR) / self._evidence[1])
 
     @property
     def most(self) -> int:
@@ -99,24 +107,19 @@ class Sweep:
         Without a loss, responses that could be checked count; once one is damaged, how many more it takes
         depends on the rest.
         """
-        damaged, checked = _counted(rows)
-        return (len(rows), self.most, True) if damaged else (checked, self.streams, False)
+        losses = checked_losses(rows)
+        return (len(rows), self.most, True) if any(losses) else (len(losses), self.streams, False)
 
-    def loses(self, rows: Sequence[ProbeRow]) -> bool:
-        """Whether the streams of a level show that it loses."""
-        return proves(*_counted(rows), self.threshold)
+
+def checked_losses(rows: Iterable[ProbeRow]) -> list[bool]:
+    """For each response that could be checked, in order, whether it was damaged."""
+    checked = (row for row in rows if not row.control and row.result in {Result.DAMAGED, Result.OK})
+    return [row.result is Result.DAMAGED for row in checked]
 
 
 def at_once(level: int) -> str:
     """A level in words."""
     return "one stream at a time" if level == 1 else f"{number(level)} streams at once"
-
-
-def _counted(rows: Sequence[ProbeRow]) -> tuple[int, int]:
-    """How many responses were damaged, and how many could be checked."""
-    results = [row.result for row in rows if not row.control]
-    damaged = results.count(Result.DAMAGED)
-    return damaged, damaged + results.count(Result.OK)
 
 
 def levels_of(sweep: Sweep) -> Iterator[int]:

@@ -31,6 +31,27 @@ class ProbePrompt:
     """More keys of the request."""
 
 
+_WEATHER: Final = {
+    "type": "function",
+    "function": {
+        "name": "get_weather",
+        "description": "Weather of a city.",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
+    },
+}
+_TEXTS: Final = (
+    "Repeat the numbers from 1 to 60 in words, and then the same list once more.",
+    "What is the weather in Paris and in Rome? Think first, then call the tool for both cities.",
+    "Explain in three sentences why the sky is blue. Think first.",
+)
+"""Repetition lets n-gram speculation guess right; calls make short messages, where old releases lose text."""
+
+BUILT_IN: Final = tuple(
+    ProbePrompt(label=clip(text, _LABEL), text=text, tools=(_WEATHER,)) for text in _TEXTS
+)
+"""The prompts of `proof`, and of `probe` where none is given."""
+
+
 def prompts_of_file(path: Path) -> list[ProbePrompt]:
     """The prompts of a file; raises InspectorError with file, line and what is wrong."""
     try:

@@ -18,7 +18,7 @@ from inspector.capture.errors import ConnectionFailed
 from inspector.capture.formats import count, fine_duration, plural
 from inspector.fleet.probe.loads import Budget, ProbeLoad
 from inspector.fleet.probe.planning import Plan
-from inspector.fleet.probe.prompts import ProbePrompt
+from inspector.fleet.probe.prompts import BUILT_IN, ProbePrompt
 from inspector.fleet.probe.rates import percentile, rate
 from inspector.fleet.probe.reporting import rate_words
 from inspector.fleet.probe.rows import ProbeRow, Result
@@ -38,23 +38,8 @@ _SPECULATION: Final = '{"method": "ngram", "num_speculative_tokens": 4, "prompt_
 _MAX_TOKENS: Final = 512
 _FAILURES_SHOWN: Final = 3
 """Ways to fail that a report names."""
-_WEATHER: Final = {
-    "type": "function",
-    "function": {
-        "name": "get_weather",
-        "description": "Weather of a city.",
-        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
-    },
-}
-_PROMPTS: Final = (
-    "Repeat the numbers from 1 to 60 in words, and then the same list once more.",
-    "What is the weather in Paris and in Rome? Think first, then call the tool for both cities.",
-    "Explain in three sentences why the sky is blue. Think first.",
-)
-"""Repetition lets n-gram speculation guess right; calls make short messages, where old releases lose text."""
-
 WORKLOAD: Final = (
-    f"{len(_PROMPTS)} prompts in turn, with a tool; temperature 0, at most {_MAX_TOKENS} tokens in a response"
+    f"{len(BUILT_IN)} prompts in turn, with a tool; temperature 0, at most {_MAX_TOKENS} tokens in a response"
 )
 """The default workload, in words."""
 
@@ -225,7 +210,7 @@ async def prove(
         plan = Plan(
             servers=[(server, model)],
             endpoints=[endpoint],
-            prompts=prompts or [ProbePrompt(label=text, text=text, tools=(_WEATHER,)) for text in _PROMPTS],
+            prompts=prompts or BUILT_IN,
             like=LiveRequest(model=model, max_tokens=_MAX_TOKENS, temperature=0.0),
             load=ProbeLoad(concurrency=number),
             budget=Budget(seconds=left_s),

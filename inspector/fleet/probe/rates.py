@@ -49,11 +49,6 @@ def rate(count: int, of: int) -> Proportion:
     return Proportion(count, of, 0.0 if count == 0 else low, 1.0 if count == of else high)
 
 
-def proves(count: int, of: int, smallest: float) -> bool:
-    """Whether so many losses show a rate above `smallest`: by the lower end of the interval, never by one."""
-    return count > 1 and rate(count, of).low > smallest
-
-
 def percent(share: float) -> str:
     """A share in percent with two significant digits."""
     value = 100 * share
@@ -61,11 +56,6 @@ def percent(share: float) -> str:
         return f"{value:.0f}%"
     digits = 0 if value >= 10 else 1 if value >= 1 else 2
     return f"{value:.{digits}f}%" if value >= 0.01 else "<0.01%"
-
-
-def streams_needed(smallest: float) -> int:
-    """Streams without a loss after which a rate of `smallest` or more is ruled out (95 % confidence)."""
-    return ceil(log(0.05) / log(1 - smallest))
 
 
 def percentile(values: Sequence[float], share: float) -> float | None:

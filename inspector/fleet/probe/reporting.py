@@ -25,9 +25,7 @@ _SHOWN = 12
 
 def summary_of(probe: Probe) -> ProbeSummary:
     """Summary of the rows so far."""
-    if probe.sweep is None:
-        return summary(probe.rows)
-    return summary(probe.rows, swept=True, threshold=probe.sweep.threshold)
+    return summary(probe.rows, probe.sweep)
 
 
 def probe_lines(probe: Probe) -> list[str]:
@@ -39,12 +37,13 @@ def probe_lines(probe: Probe) -> list[str]:
         for target in probe.targets
     )
     lines += [f"  {servers}", ""]
-    groups = [*totals.sides, *totals.by_endpoint]
-    lines += _table("", [totals.total, *(groups if len(groups) > 1 else [])])
-    if len(totals.by_load) > 1:
-        lines += ["", *_table("streams at once", totals.by_load)]
-    if len(totals.by_tokens_per_event) > 1:
-        lines += ["", *_table("tokens per event", totals.by_tokens_per_event)]
+    lines += _table("", [*(totals.sides or [totals.total]), *_several(totals.by_endpoint)])
+    for name, groups in (
+        ("streams at once", totals.by_load),
+        ("tokens per event", totals.by_tokens_per_event),
+    ):
+        if several := _several(groups):
+            lines += ["", *_table(name, several)]
     if totals.times:
         lines += ["", *_aligned([("", "p50", "p90", "p99"), *(time_cells(times) for times in totals.times)])]
     if totals.kinds:
@@ -55,6 +54,11 @@ def probe_lines(probe: Probe) -> list[str]:
         lines += [f"  fix: {fix_words(cause.fixes)}"] if cause.fixes else []
     lines += [f"failed: {failure_words(failure)}" for failure in totals.failures[:3]]
     return [*lines, *_captures(probe)]
+
+
+def _several(groups: Sequence[RequestGroup]) -> Sequence[RequestGroup]:
+    """Groups that say more than all requests together."""
+    return groups if len({group.name for group in groups}) > 1 else ()
 
 
 def probe_endings(probe: Probe) -> list[str]:
@@ -96,7 +100,7 @@ def group_cells(group: RequestGroup) -> tuple[str, ...]:
     """A group as cells: name, requests, the four results, rate of damaged and of failed ones."""
     counts = (group.requests, group.ok, group.failed, group.damaged, group.unknown)
     return (
-        group.name,
+        group.label,
         *(number(amount) for amount in counts),
         rate_words(group.loss),
         rate_words(group.failure),
@@ -112,9 +116,12 @@ def _table(name: str, groups: Sequence[RequestGroup]) -> list[str]:
 
 def time_name(times: Times) -> str:
     """What a time is called in a table or plot."""
+    side = f"{times.side}: " if times.side else ""
     if times.what == "gap":
-        return f"gap, {times.name}"
-    return times.name if times.name in {FIRST_TOKEN, WHOLE_RESPONSE} else f"first token, {times.name}"
+        return f"{side}gap, {times.name}"
+    if times.name in {FIRST_TOKEN, WHOLE_RESPONSE}:
+        return f"{side}{times.name}"
+    return f"{side}first token, {times.name}"
 
 
 def time_cells(times: Times) -> tuple[str, ...]:
@@ -171,7 +178,11 @@ def probe_row(probe: Probe) -> dict[str, Any]:
             "rate_per_s": probe.load.rate,
             "sweep": None
             if probe.sweep is None
-            else {"limit": probe.sweep.limit, "smallest_rate": probe.sweep.smallest},
+            else {
+                "limit": probe.sweep.limit,
+                "smallest_rate": probe.sweep.smallest,
+                "tolerated_rate": probe.sweep.tolerated,
+            },
         },
         "stopped": probe.stopped,
         "seconds": round(progress.elapsed_s, 3),
@@ -200,6 +211,7 @@ def probe_row(probe: Probe) -> dict[str, Any]:
             {
                 "name": times.name,
                 "what": times.what,
+                "side": times.side,
                 "p50_s": times.p50,
                 "p90_s": times.p90,
                 "p99_s": times.p99,
@@ -209,7 +221,14 @@ def probe_row(probe: Probe) -> dict[str, Any]:
         "sweep": None if probe.sweep is None else _sweep_row(totals),
         "against": None
         if totals.against is None
-        else {"p_value": totals.against.p_value, "significant": totals.against.significant},
+        else {
+            "p_value": totals.against.p_value,
+            "paired_p_value": totals.against.paired_p_value,
+            "pairs": totals.against.pairs,
+            "only_a": totals.against.only_a,
+            "only_b": totals.against.only_b,
+            "significant": totals.against.significant,
+        },
         "folder": None if probe.shelf is None else str(probe.shelf.folder),
         "not_ok": [
             {
@@ -230,6 +249,7 @@ def probe_row(probe: Probe) -> dict[str, Any]:
 def _group_row(group: RequestGroup) -> dict[str, Any]:
     return {
         "name": group.name,
+        "side": group.side,
         "requests": group.requests,
         "ok": group.ok,
         "failed": group.failed,
@@ -254,4 +274,5 @@ def _sweep_row(totals: ProbeSummary) -> dict[str, Any]:
     return {
         "smallest_losing": None if totals.smallest_losing is None else int(totals.smallest_losing.name),
         "largest_clean": None if totals.largest_clean is None else int(totals.largest_clean.name),
+        "undecided": [int(group.name) for group in totals.undecided],
     }

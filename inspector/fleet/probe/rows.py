@@ -88,7 +88,7 @@ class ProbeRow:
     started_s: float
     """Since the probe began."""
     in_flight: int
-    """Requests of this probe in flight when it was sent or when it ended, whichever is more."""
+    """Requests of this probe in flight to the server when it was sent or when it ended, whichever is more."""
     deferred: int
     """How often the server asked to send it later."""
     response: AuditedResponse

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import httpx
 
 from inspector.capture.errors import InspectorError
-from inspector.fleet.probe.loads import Budget, ProbeLoad, ProbeProgress, Sweep, levels_of
+from inspector.fleet.probe.loads import Budget, ProbeLoad, ProbeProgress, Sweep, checked_losses, levels_of
 from inspector.fleet.probe.mix import Mix, ProbeRequest
 from inspector.fleet.probe.rows import ProbeRow, Result, audited_response
 from inspector.fleet.probe.sender import BUSY, Backoff, Sender, Sent, Target
@@ -148,7 +148,7 @@ class Probe:
         self._timing = _Timing(clock, self.rows)
         self._backoffs = {target.name: Backoff(clock) for target in self.targets}
         self._senders: dict[str, Sender] = {}
-        self._in_flight = 0
+        self._in_flight = dict.fromkeys(self._backoffs, 0)
         self._queue: asyncio.Queue[_Pending | None] = asyncio.Queue()
         self._room = asyncio.Semaphore(_ROOM)
         self._waited_for_room_s = 0.0
@@ -250,8 +250,8 @@ class Probe:
 
     async def _loses(self, sweep: Sweep, level: int) -> bool:
         rows = self._ledger.by_level[level]
-        await self._level(level, sweep.most, lambda: sweep.certain(level, rows))
-        return sweep.loses(rows)
+        await self._level(level, sweep.most, lambda: sweep.loses(level, checked_losses(rows)) is not None)
+        return sweep.loses(level, checked_losses(rows)) is True
 
     async def _level(self, level: int, most: int | None, certain: Callable[[], bool]) -> None:
         """One load until its requests are sent, its result is certain, or the budget is used up."""
@@ -325,15 +325,15 @@ class Probe:
         before = self._clock()
         await self._room.acquire()
         self._waited_for_room_s += self._clock() - before
-        self._in_flight += 1
+        self._in_flight[target.name] += 1
         try:
             deferred = -1
             while deferred < TRIES - 1:
                 deferred += 1
                 await backoff.wait()
-                started_s, in_flight = self._timing.request_s(), self._in_flight
+                started_s, in_flight = self._timing.request_s(), self._in_flight[target.name]
                 sent = await sender.send(request)
-                in_flight = max(in_flight, self._in_flight)
+                in_flight = max(in_flight, self._in_flight[target.name])
                 if sent.capture.header.status not in BUSY:
                     backoff.fine()
                     break
@@ -342,7 +342,7 @@ class Probe:
             self._room.release()
             raise
         finally:
-            self._in_flight -= 1
+            self._in_flight[target.name] -= 1
         self._queue.put_nowait(_Pending(request, number, target, level, started_s, in_flight, deferred, sent))
 
     def _over(self) -> bool:
@@ -351,7 +351,7 @@ class Probe:
         if budget.tokens is not None and self._ledger.tokens >= budget.tokens:
             return True
         if self.sweep is not None and budget.requests is not None:
-            sent = len(self._ledger.requests) + self._in_flight + self._queue.qsize()
+            sent = len(self._ledger.requests) + sum(self._in_flight.values()) + self._queue.qsize()
             if sent >= budget.requests * len(self.targets):
                 return True
         return budget.seconds is not None and self._timing.elapsed_s() >= budget.seconds
@@ -406,7 +406,7 @@ class Probe:
         return ProbeProgress(
             done=len(rows),
             total=total,
-            in_flight=self._in_flight,
+            in_flight=sum(self._in_flight.values()),
             level=self.level,
             at_level=self._at_level(),
             per_s=per_s,

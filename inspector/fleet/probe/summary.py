@@ -7,10 +7,10 @@ from math import inf
 from typing import Final
 
 from inspector.capture.formats import count, number, plural
-from inspector.fleet.probe.loads import at_once
-from inspector.fleet.probe.rates import Proportion, gap_percentile, percent, percentile, proves, rate
+from inspector.fleet.probe.loads import Sweep, at_once, checked_losses
+from inspector.fleet.probe.rates import Proportion, gap_percentile, percent, percentile, rate
 from inspector.fleet.probe.rows import ProbeRow, Result
-from inspector.inspection.compare.significance import fisher_exact
+from inspector.inspection.compare.significance import fisher_exact, mcnemar_exact, p_words
 from inspector.views.summary import Fix
 
 FIRST_TOKEN: Final = "first token"
@@ -26,11 +26,18 @@ class RequestGroup:
     """Counts of a group of requests."""
 
     name: str
+    side: str = ""
+    """The server, where two are compared."""
     requests: int
     ok: int
     failed: int
     damaged: int
     unknown: int
+
+    @property
+    def label(self) -> str:
+        """The name, with its server where there are two."""
+        return _labelled(self.side, self.name)
 
     @property
     def loss(self) -> Proportion:
@@ -51,6 +58,8 @@ class Times:
     """The channel; `first token` and `whole response` for all of them."""
     what: str
     """`since the request`, or `gap`."""
+    side: str = ""
+    """The server, where two are compared."""
     p50: float | None
     p90: float | None
     p99: float | None
@@ -69,16 +78,31 @@ class ProbeCause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerComparison:
-    """Two servers compared."""
+    """Two servers compared, by requests that both were sent at the same time."""
 
     p_value: float | None
     """Fisher's exact test, two-sided; None if nothing of one side could be checked."""
+    pairs: int
+    """Requests whose responses could be checked on both sides."""
+    only_a: int
+    """Pairs of which only A's response was damaged."""
+    only_b: int
     sentence: str
 
     @property
+    def paired_p_value(self) -> float | None:
+        """McNemar's exact test, two-sided; None without pairs."""
+        return mcnemar_exact(self.only_a, self.only_b) if self.pairs else None
+
+    @property
     def significant(self) -> bool | None:
-        """True if the rates differ (5 % level); None where no test is possible."""
-        return None if self.p_value is None else self.p_value < _LEVEL
+        """True if the rates differ, by the pairs (5 % level); None where no test is possible."""
+        return None if self.paired_p_value is None else self.paired_p_value < _LEVEL
+
+    @property
+    def worse(self) -> bool:
+        """True if B loses significantly more than A."""
+        return bool(self.significant) and self.only_b > self.only_a
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,28 +130,32 @@ class ProbeSummary:
     times: tuple[Times, ...]
     against: ServerComparison | None
     smallest_losing: RequestGroup | None
-    """Sweep: the smallest load that lost something."""
+    """Sweep: the smallest load that loses."""
     largest_clean: RequestGroup | None
-    """Sweep: the largest load below it that lost nothing."""
+    """Sweep: the largest load below it for which the loss rate is ruled out."""
+    undecided: tuple[RequestGroup, ...]
+    """Sweep: loads below it for which nothing is certain."""
 
 
-def summary(rows: Sequence[ProbeRow], *, swept: bool = False, threshold: float = 0.01) -> ProbeSummary:
-    """Sum up rows; `swept` says that their levels are those of a sweep for rates above `threshold`."""
+def summary(rows: Sequence[ProbeRow], sweep: Sweep | None = None) -> ProbeSummary:
+    """Sum up rows; those of two servers are never counted together, but in `total`."""
     counted = [row for row in rows if not row.control]
     total = _group("all", counted)
     control = [row for row in rows if row.control]
-    named = sorted({row.side for row in counted} - {""})
-    sides = tuple(_group(name, [row for row in counted if row.side == name]) for name in named)
-    against = _against(sides) if len(sides) == 2 else None
-    levels = grouped(counted, lambda row: row.level) if swept else ()
-    losing = next((group for group in levels if proves(group.loss.count, group.loss.of, threshold)), None)
+    by_side = {name: [row for row in counted if row.side == name] for name in _named(counted)}
+    sides = tuple(_group(name, side_rows) for name, side_rows in by_side.items())
+    against = _against(sides, counted) if len(sides) == 2 else None
+    levels = grouped(counted, lambda row: row.level) if sweep is not None else ()
+    decisions = {} if sweep is None else _decisions(sweep, counted)
+    losing = next((group for group in levels if decisions[int(group.name)]), None)
     below = [group for group in levels if losing is None or int(group.name) < int(losing.name)]
-    clean = next((group for group in reversed(below) if not _too_few(group)), below[-1] if below else None)
+    clean = next((group for group in reversed(below) if decisions[int(group.name)] is False), None)
+    undecided = tuple(group for group in below if decisions[int(group.name)] is None)
     controlled = _group("control", control) if control else None
-    notes = (*_notes(total, counted), *_control_notes(controlled))
+    notes = [note for name in by_side or ("",) for note in _notes(name, by_side.get(name, counted))]
     return ProbeSummary(
-        sentence=_swept(losing, clean, threshold) if swept and rows else _sentence(total, against),
-        notes=notes,
+        sentence=_sentence(total, against) if sweep is None else _swept(sweep, losing, clean, undecided),
+        notes=(*notes, *_control_notes(controlled)),
         total=total,
         control=controlled,
         sides=sides,
@@ -137,11 +165,27 @@ def summary(rows: Sequence[ProbeRow], *, swept: bool = False, threshold: float =
         kinds=tuple(Counter(kind for row in counted for kind in row.response.kinds).most_common()),
         causes=tuple(_causes(counted)),
         failures=failures(counted),
-        times=tuple(_times(counted)),
+        times=tuple(times for name in by_side or ("",) for times in _times(name, by_side.get(name, counted))),
         against=against,
         smallest_losing=losing,
         largest_clean=clean,
+        undecided=undecided,
     )
+
+
+def _named(rows: Sequence[ProbeRow]) -> list[str]:
+    return sorted({row.side for row in rows} - {""})
+
+
+def _labelled(side: str, name: str) -> str:
+    return f"{side}: {name}" if side else name
+
+
+def _decisions(sweep: Sweep, rows: Iterable[ProbeRow]) -> dict[int, bool | None]:
+    levels: dict[int, list[ProbeRow]] = {}
+    for row in rows:
+        levels.setdefault(row.level, []).append(row)
+    return {level: sweep.loses(level, checked_losses(members)) for level, members in levels.items()}
 
 
 def _causes(rows: Iterable[ProbeRow]) -> list[ProbeCause]:
@@ -159,21 +203,22 @@ def _causes(rows: Iterable[ProbeRow]) -> list[ProbeCause]:
 def grouped(
     rows: Iterable[ProbeRow], key: Callable[[ProbeRow], int | str | None]
 ) -> tuple[RequestGroup, ...]:
-    """Rows by a key, in its order; rows without a key are left out."""
-    groups: dict[int | str, list[ProbeRow]] = {}
+    """Rows by a key, in its order, of each server apart; rows without a key are left out."""
+    groups: dict[tuple[int | str, str], list[ProbeRow]] = {}
     for row in rows:
         if (name := key(row)) is not None:
-            groups.setdefault(name, []).append(row)
+            groups.setdefault((name, row.side), []).append(row)
     return tuple(
-        _group(str(name), groups[name])
-        for name in sorted(groups, key=lambda label: (str(type(label)), label))
+        _group(str(name), groups[name, side], side)
+        for name, side in sorted(groups, key=lambda label: (str(type(label[0])), *label))
     )
 
 
-def _group(name: str, rows: Sequence[ProbeRow]) -> RequestGroup:
+def _group(name: str, rows: Sequence[ProbeRow], side: str = "") -> RequestGroup:
     counts = Counter(row.result for row in rows)
     return RequestGroup(
         name=name,
+        side=side,
         requests=len(rows),
         ok=counts[Result.OK],
         failed=counts[Result.FAILED],
@@ -183,12 +228,15 @@ def _group(name: str, rows: Sequence[ProbeRow]) -> RequestGroup:
 
 
 def _by_in_flight(rows: Sequence[ProbeRow]) -> tuple[RequestGroup, ...]:
-    """By powers of two, named by their range."""
+    """By powers of two, named by their range, which ends with the most that were in flight."""
     groups = grouped(rows, lambda row: 1 << (max(row.in_flight, 1) - 1).bit_length())
-    return tuple(
-        group if int(group.name) <= 2 else replace(group, name=f"{int(group.name) // 2 + 1}-{group.name}")
-        for group in groups
-    )
+    most = max((row.in_flight for row in rows), default=1)
+    return tuple(replace(group, name=_range(int(group.name), most)) for group in groups)
+
+
+def _range(power: int, most: int) -> str:
+    first, last = power // 2 + 1, min(power, max(most, 1))
+    return f"{last}" if power <= 2 or first == last else f"{first}-{last}"
 
 
 def _endpoint(row: ProbeRow) -> str:
@@ -217,7 +265,7 @@ def failure_words(failure: tuple[str, int, str]) -> str:
     return f"{words}: {sentence}" if amount == 1 else f"{words}, {amount:,} requests, for example: {sentence}"
 
 
-def _times(rows: Sequence[ProbeRow]) -> list[Times]:
+def _times(side: str, rows: Sequence[ProbeRow]) -> list[Times]:
     """Times of streamed requests; a failed one counts as infinite, which makes a percentile worse."""
     streamed = [row for row in rows if row.streamed]
     if not streamed:
@@ -225,7 +273,7 @@ def _times(rows: Sequence[ProbeRow]) -> list[Times]:
 
     def of(name: str, values: Sequence[float]) -> Times:
         p50, p90, p99 = (percentile(values, share) for share in _SHARES)
-        return Times(name=name, what="since the request", p50=p50, p90=p90, p99=p99)
+        return Times(name=name, side=side, what="since the request", p50=p50, p90=p90, p99=p99)
 
     first = [inf if row.response.first_token_s is None else row.response.first_token_s for row in streamed]
     whole = [
@@ -247,7 +295,7 @@ def _times(rows: Sequence[ProbeRow]) -> list[Times]:
         gaps = [row.response.gaps[channel] for row in streamed if channel in row.response.gaps]
         if gaps:
             p50, p90, p99 = (gap_percentile(gaps, share) for share in _SHARES)
-            times.append(Times(name=channel, what="gap", p50=p50, p90=p90, p99=p99))
+            times.append(Times(name=channel, side=side, what="gap", p50=p50, p90=p90, p99=p99))
     return times
 
 
@@ -285,37 +333,39 @@ def _too_few_words(group: RequestGroup) -> str:
     return f"{count(group.loss.of, 'response')} checked, none damaged; too few to say more."
 
 
-def _swept(losing: RequestGroup | None, clean: RequestGroup | None, threshold: float) -> str:
-    were = "were" if clean is not None and clean.damaged > 1 else "was"
-    if losing is None:
-        if clean is None:
-            return "No load was finished."
-        if _too_few(clean) and int(clean.name) == 1:
-            return _too_few_words(clean)
-        level = int(clean.name)
-        up_to = at_once(level) if level == 1 else f"up to {at_once(level)}"
-        if clean.damaged:
-            return (
-                f"With {up_to}, no loss rate above {percent(threshold)} was shown: "
-                f"{clean.damaged:,} of {clean.loss.of:,} responses {were} damaged there, {clean.loss.words}."
-            )
-        return (
-            f"No silent loss with {up_to} ({clean.loss.of:,} checked there; the loss rate is "
-            f"at most {percent(clean.loss.high)}, 95% confidence)."
+def _swept(
+    sweep: Sweep,
+    losing: RequestGroup | None,
+    clean: RequestGroup | None,
+    undecided: Sequence[RequestGroup],
+) -> str:
+    """The result of a sweep, with what its test ruled out."""
+    sentences = []
+    if losing is not None:
+        sentences.append(
+            f"Losses begin with {_at_once(losing)}: {_damaged(losing)}, and a loss rate of "
+            f"{percent(sweep.tolerated)} or less is ruled out (95% confidence)."
         )
-    damaged = "none" if clean is None or not clean.damaged else f"{clean.damaged:,}"
-    below = (
-        ""
-        if clean is None
-        else f" With {at_once(int(clean.name))}, {damaged} of {clean.loss.of:,} {were} damaged."
-    )
-    return (
-        f"Losses begin with {at_once(int(losing.name))}: {losing.damaged:,} of {losing.loss.of:,} "
-        f"checked responses were damaged, {losing.loss.words}.{below}"
-    )
+    if clean is not None:
+        up_to = f"{'up to ' if losing is None and clean.name != '1' else ''}{_at_once(clean)}"
+        sentences.append(
+            f"With {up_to}, a loss rate of {percent(sweep.smallest)} or more is ruled out (95% confidence): "
+            f"{_damaged(clean)}."
+        )
+    sentences += [f"With {_at_once(group)} nothing is certain: {_damaged(group)}." for group in undecided]
+    return " ".join(sentences) or "No request has ended."
 
 
-def _against(sides: Sequence[RequestGroup]) -> ServerComparison:
+def _at_once(group: RequestGroup) -> str:
+    return at_once(int(group.name))
+
+
+def _damaged(group: RequestGroup) -> str:
+    checked, were = count(group.loss.of, "checked response"), "were" if group.damaged > 1 else "was"
+    return f"{number(group.damaged) if group.damaged else 'none'} of {checked} {were} damaged"
+
+
+def _against(sides: Sequence[RequestGroup], rows: Iterable[ProbeRow]) -> ServerComparison:
     left, right = sides
     a, b = left.loss, right.loss
     both = ", ".join(
@@ -323,23 +373,44 @@ def _against(sides: Sequence[RequestGroup]) -> ServerComparison:
         f"{group.failed:,} of {group.requests:,} failed"
         for group in sides
     )
-    if not (a.of and b.of):
-        return ServerComparison(
-            p_value=None, sentence=f"{both}. No test is possible: one side has nothing that was checked."
-        )
-    p_value = fisher_exact(a.count, a.of - a.count, b.count, b.of - b.count)
-    p_words = f"p = {p_value:.2g}" if p_value >= 0.0001 else "p < 0.0001"
-    words = "is" if p_value < _LEVEL else "is not"
-    sentence = f"{both}. The difference in damaged responses {words} statistically significant ({p_words})."
-    return ServerComparison(p_value=p_value, sentence=sentence)
+    checked: dict[tuple[int, int], dict[str, bool]] = {}
+    for row in rows:
+        if row.result in {Result.OK, Result.DAMAGED}:
+            checked.setdefault((row.level, row.number), {})[row.side] = row.result is Result.DAMAGED
+    pairs = Counter(
+        (pair[left.name], pair[right.name]) for pair in checked.values() if len(pair) == len(sides)
+    )
+    comparison = ServerComparison(
+        p_value=fisher_exact(a.count, a.of - a.count, b.count, b.of - b.count) if a.of and b.of else None,
+        pairs=pairs.total(),
+        only_a=pairs[True, False],
+        only_b=pairs[False, True],
+        sentence="",
+    )
+    return replace(comparison, sentence=f"{both}. {_difference(comparison)}")
+
+
+def _difference(comparison: ServerComparison) -> str:
+    fisher, paired = comparison.p_value, comparison.paired_p_value
+    if fisher is None:
+        return "No test is possible: one side has nothing that was checked."
+    if paired is None:
+        return "No test is possible: no request was checked on both sides."
+    words = "is" if comparison.significant else "is not"
+    return (
+        f"The difference in damaged responses {words} statistically significant: of "
+        f"{count(comparison.pairs, 'pair')}, {comparison.only_a:,} were damaged only on A and "
+        f"{comparison.only_b:,} only on B (McNemar's exact test, {p_words(paired)}; without pairs, Fisher's "
+        f"exact test, {p_words(fisher)})."
+    )
 
 
 def _share(loss: Proportion) -> str:
     return "unknown" if loss.share is None else percent(loss.share)
 
 
-def _notes(total: RequestGroup, rows: Sequence[ProbeRow]) -> list[str]:
-    notes = []
+def _notes(side: str, rows: Sequence[ProbeRow]) -> list[str]:
+    total, notes = _group(side, rows), []
     if total.failed:
         kinds = Counter(row.response.failure for row in rows if row.result is Result.FAILED)
         listed = ", ".join(f"{words} ({amount:,})" for words, amount in kinds.most_common(4))
@@ -354,7 +425,7 @@ def _notes(total: RequestGroup, rows: Sequence[ProbeRow]) -> list[str]:
         )
     if deferred := sum(row.deferred for row in rows):
         notes.append(f"The server asked {count(deferred, 'time')} to send a request later (HTTP 429 or 503).")
-    return notes
+    return [_labelled(side, note) for note in notes]
 
 
 def _control_notes(control: RequestGroup | None) -> list[str]:

@@ -66,6 +66,20 @@ def fisher_exact(a: int, b: int, c: int, d: int) -> float:
     return sum(way for way in ways.values() if way <= observed) / comb(total, failed)
 
 
+def mcnemar_exact(only_left: int, only_right: int) -> float:
+    """Two-sided p-value of pairs, of which so many differ in each direction; 1 if none does."""
+    differ = only_left + only_right
+    tail, ways = 0, 1
+    for k in range(min(only_left, only_right) + 1):
+        tail, ways = tail + ways, ways * (differ - k) // (k + 1)
+    return min(1.0, 2 * tail / (1 << differ))
+
+
+def p_words(p_value: float) -> str:
+    """A p-value in words."""
+    return f"p = {p_value:.2g}" if p_value >= 0.0001 else "p < 0.0001"
+
+
 def _judged(runs: Sequence[Inspection]) -> tuple[int, int]:
     """The number of runs with a verdict, and of those with an error."""
     judged = [run for run in runs if run.verdict.level != "unknown"]
@@ -77,10 +91,9 @@ def _sentence(a: int, failed_a: int, b: int, failed_b: int, p_value: float | Non
     rates = f"Left: {_rate(failed_a, a)} with errors, right: {_rate(failed_b, b)}"
     if p_value is None:
         return f"{rates}. No test is possible, because one side has no runs with evidence."
-    p_words = f"p = {p_value:.2g}" if p_value >= 0.0001 else "p < 0.0001"
     if p_value < _LEVEL:
-        return f"{rates}. The difference is statistically significant ({TEST}, {p_words})."
-    return f"{rates}. The difference is not statistically significant ({TEST}, {p_words})."
+        return f"{rates}. The difference is statistically significant ({TEST}, {p_words(p_value)})."
+    return f"{rates}. The difference is not statistically significant ({TEST}, {p_words(p_value)})."
 
 
 def _rate(failed: int, runs: int) -> str:

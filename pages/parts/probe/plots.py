@@ -18,7 +18,7 @@ def losses(groups: Sequence[RequestGroup], title: str, theme: str) -> go.Figure 
     shares = [100 * (group.loss.share or 0.0) for group in groups]
     figure = go.Figure()
     figure.add_scatter(
-        x=[group.name for group in groups],
+        x=[group.label for group in groups],
         y=shares,
         mode="markers",
         marker={"color": shade("loss", theme), "size": 9},

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 import pandas as pd
@@ -93,9 +94,9 @@ def _result(probe: Probe) -> bytes:
     return dashboard.json_bytes(dashboard.probe_row(probe))
 
 
-def _encoded(make: Callable[[Sequence[ProbeRow]], str], probe: Probe) -> bytes:
+def _encoded(make: Callable[[Sequence[ProbeRow], Path | None], str], probe: Probe) -> bytes:
     # Lone surrogates come from JSON escapes in a stream; UTF-8 cannot encode them.
-    return make(probe.rows).encode("utf-8", "replace")
+    return make(probe.rows, None if probe.shelf is None else probe.shelf.folder).encode("utf-8", "replace")
 
 
 def _plots(summary: ProbeSummary) -> None:
@@ -124,15 +125,15 @@ def _plots(summary: ProbeSummary) -> None:
 
 def _groups(summary: ProbeSummary) -> None:
     """All requests, and the same by server, endpoint, load and tokens per event."""
-    table_rows = [_cells("all requests", summary.total)]
+    table_rows = [] if summary.sides else [_cells("all requests", summary.total)]
     for title, groups in (
         ("server", summary.sides),
         ("endpoint", summary.by_endpoint),
         ("streams at once", summary.by_load),
         ("tokens per event", summary.by_tokens_per_event),
     ):
-        if len(groups) > 1:
-            table_rows += [_cells(f"{title}: {group.name}", group) for group in groups]
+        if len({group.name for group in groups}) > 1:
+            table_rows += [_cells(f"{title}: {group.label}", group) for group in groups]
     if summary.control is not None:
         table_rows.append(_cells("control on completions", summary.control))
     table = pd.DataFrame(table_rows)

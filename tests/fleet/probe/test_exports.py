@@ -9,7 +9,6 @@ from inspector.fleet.probe import Result, csv_text, junit_text, sarif_text
 from inspector.fleet.probe.exports import COLUMNS
 from tests.support.probes import row, rows
 
-KINDS = ("count_mismatch", "dropped", "later_kind", "unexpected_token")
 SCRIPT = "<script>alert(1)</script>"
 HOSTILE = "</failure>]]> \x00\x1b[31m & <b>=1+1 \ud800"
 
@@ -49,27 +48,6 @@ def test_junit_counts_what_test_reports_count() -> None:
         ["failure"],
     ]
     assert "</failure>]]> " in suite[5][0].attrib["message"]
-
-
-def test_sarif_has_a_result_for_each_bad_request_and_names_the_capture() -> None:
-    probe_rows = [
-        row(
-            0,
-            Result.DAMAGED,
-            kinds=KINDS,
-            capture="captures/x.jsonl",
-        ),
-        *rows(ok=1, failed=1, unknown=1),
-        row(8, Result.DAMAGED, sentence=HOSTILE),
-    ]
-    report = json.loads(sarif_text(probe_rows))
-    assert report["version"] == "2.1.0"
-    [run] = report["runs"]
-    assert [result["ruleId"] for result in run["results"]] == ["dropped", "dropped", "http_500"]
-    assert {rule["id"] for rule in run["tool"]["driver"]["rules"]} == {"dropped", "http_500"}
-    assert run["results"][0]["properties"]["kinds"] == list(KINDS)
-    place = run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
-    assert place == {"uri": "captures/x.jsonl"}
 
 
 def test_text_from_a_model_is_never_markup() -> None:

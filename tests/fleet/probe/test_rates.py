@@ -12,7 +12,6 @@ from inspector.fleet.probe.rates import (
     percent,
     percentile,
     rate,
-    streams_needed,
 )
 
 
@@ -43,11 +42,6 @@ def test_an_interval_holds_the_share_and_stays_within_0_and_1(counts: tuple[int,
 def test_shares_have_the_digits_that_count() -> None:
     shares = [0.0, 0.00002, 0.0076, 0.0349, 0.349, 0.9996, 1.0]
     assert [percent(share) for share in shares] == ["0%", "<0.01%", "0.76%", "3.5%", "35%", "100%", "100%"]
-
-
-def test_no_loss_in_so_many_streams_rules_a_rate_out() -> None:
-    assert streams_needed(0.01) == 299
-    assert 0.99**299 <= 0.05 < 0.99**298
 
 
 def test_what_never_came_makes_a_percentile_worse() -> None:

@@ -59,34 +59,36 @@ def test_groups_are_by_endpoint_load_and_tokens_per_event() -> None:
 
 
 def test_a_sweep_names_the_smallest_load_that_loses() -> None:
-    probe_rows = [row(number, level=4) for number in range(299)]
+    probe_rows = [row(number, level=4) for number in range(332)]
     probe_rows += [row(number, Result.DAMAGED if number < 5 else Result.OK, level=8) for number in range(20)]
     probe_rows += [row(number, Result.DAMAGED, level=16) for number in range(2)]
-    totals = summary(probe_rows, swept=True)
+    totals = summary(probe_rows, Sweep())
     assert totals.sentence == (
-        "Losses begin with 8 streams at once: 5 of 20 checked responses were damaged, "
-        "25% (95% interval 11% to 47%). With 4 streams at once, none of 299 was damaged."
+        "Losses begin with 8 streams at once: 5 of 20 checked responses were damaged, and a loss rate of "
+        "0.10% or less is ruled out (95% confidence). With 4 streams at once, a loss rate of 1.0% or more is "
+        "ruled out (95% confidence): none of 332 checked responses was damaged."
     )
     assert totals.largest_clean is not None
     assert totals.largest_clean.name == "4"
-    assert (
-        "No silent loss with up to 4 streams at once (299 checked there"
-        in summary(probe_rows[:299], swept=True).sentence
+    assert summary(probe_rows[:332], Sweep()).sentence.startswith(
+        "With up to 4 streams at once, a loss rate of"
     )
-    assert summary([], swept=True).sentence == "No request has ended."
+    assert summary([], Sweep()).sentence == "No request has ended."
 
 
 def test_a_few_responses_without_damage_prove_nothing() -> None:
-    for swept in (False, True):
-        few = [row(number, level=1) for number in range(9)]
-        assert summary(few[:1], swept=swept).sentence == (
-            "1 response checked, none damaged; too few to say more."
-        )
-        assert summary(few, swept=swept).sentence.startswith("9 responses checked, none damaged")
+    few = [row(number, level=1) for number in range(9)]
+    assert summary(few[:1]).sentence == "1 response checked, none damaged; too few to say more."
+    assert summary(few).sentence.startswith("9 responses checked, none damaged")
     assert summary([few[0], row(1, Result.DAMAGED)]).sentence.startswith("1 of 2 checked responses")
-    checked = [row(number, level=1) for number in range(299)]
-    begun = [*checked, row(299, level=2)]
-    assert summary(begun, swept=True).sentence.startswith("No silent loss with one stream at a time (299")
+    nothing = "With one stream at a time nothing is certain: none of 9 checked responses was damaged."
+    assert summary(few, Sweep()).sentence == nothing
+    begun = summary([*(row(number, level=1) for number in range(332)), row(332, level=2)], Sweep())
+    assert begun.sentence.startswith("With one stream at a time, a loss rate of 1.0% or more is ruled out")
+    assert begun.sentence.endswith(
+        "With 2 streams at once nothing is certain: none of 1 checked response was damaged."
+    )
+    assert [group.name for group in begun.undecided] == ["2"]
 
 
 def test_a_cause_has_the_fix_of_its_first_response() -> None:
@@ -98,20 +100,53 @@ def test_a_cause_has_the_fix_of_its_first_response() -> None:
     assert [(cause.id, cause.streams, cause.fixes) for cause in causes] == [("a", 2, fix), ("b", 1, ())]
 
 
-def test_two_servers_are_compared_by_fisher_s_test() -> None:
-    probe_rows = [row(n, Result.DAMAGED if n < 12 else Result.OK, side="A") for n in range(100)]
-    probe_rows += [row(n, side="B") for n in range(100)]
+def test_two_servers_are_compared_by_their_pairs() -> None:
+    """Six of a hundred more than the same thirty: seen by pairs, not by rates."""
+    probe_rows = [row(n, Result.DAMAGED if n < 30 else Result.OK, side="A") for n in range(100)]
+    probe_rows += [row(n, Result.DAMAGED if n < 36 else Result.OK, side="B") for n in range(100)]
     totals = summary(probe_rows)
     assert totals.against is not None
-    assert totals.against.significant is True
+    assert (totals.against.pairs, totals.against.only_a, totals.against.only_b) == (100, 0, 6)
+    assert totals.against.paired_p_value == 2 / 2**6
+    assert (totals.against.significant, totals.against.worse) == (True, True)
     assert totals.sentence == (
-        "A: 12 of 100 silently damaged (12%), 0 of 100 failed, B: 0 of 100 silently damaged (0%), "
-        "0 of 100 failed. The difference in damaged responses is statistically significant (p = 0.00034)."
+        "A: 30 of 100 silently damaged (30%), 0 of 100 failed, B: 36 of 100 silently damaged (36%), 0 of 100 "
+        "failed. The difference in damaged responses is statistically significant: of 100 pairs, 0 were "
+        "damaged only on A and 6 only on B (McNemar's exact test, p = 0.031; without pairs, Fisher's exact "
+        "test, p = 0.45)."
     )
+    swapped = summary([replace(one, side="BA"[one.side == "B"]) for one in probe_rows]).against
+    assert swapped is not None
+    assert (swapped.significant, swapped.worse) == (True, False)
     none = summary([row(0, Result.UNKNOWN, side="A"), row(0, side="B")])
     assert none.against is not None
     assert none.against.significant is None
     assert "No test is possible" in none.sentence
+    apart = summary([row(0, side="A"), row(1, side="B")])
+    assert apart.against is not None
+    assert (apart.against.p_value, apart.against.significant) == (1.0, None)
+
+
+def test_two_servers_are_never_counted_together() -> None:
+    probe_rows = [
+        row(
+            n,
+            Result.DAMAGED if side == "A" else Result.FAILED,
+            side=side,
+            in_flight=1 + n % 3,
+            first_token_s=s,
+        )
+        for side, s in (("A", 0.1), ("B", 0.9))
+        for n in range(6)
+    ]
+    totals = summary(probe_rows)
+    for groups in (totals.by_endpoint, totals.by_load, totals.by_tokens_per_event):
+        assert {group.side for group in groups} == {"A", "B"}
+        assert all((group.damaged, group.failed)[group.side == "A"] == 0 for group in groups)
+    assert [group.label for group in totals.by_load] == ["A: 1", "B: 1", "A: 2", "B: 2", "A: 3", "B: 3"]
+    first = {times.side: times.p50 for times in totals.times if times.name == "first token"}
+    assert first == {"A": 0.1, "B": 0.9}
+    assert totals.notes[0].startswith("B: 6 of 6 requests failed")
 
 
 def test_requests_that_were_sent_later_are_said() -> None:
@@ -157,6 +192,6 @@ def test_progress_of_a_sweep_is_that_of_its_level() -> None:
         waited_s=0.0,
         elapsed_s=50.0,
     )
-    assert progress_line(far) == "8 streams at once: 120 of 299 requests · 1,200 in all · 0 damaged, 3 failed"
+    assert progress_line(far) == "8 streams at once: 120 of 332 requests · 1,200 in all · 0 damaged, 3 failed"
     losing = replace(far, level=1, damaged=1, at_level=Sweep(smallest=0.01).far(rows(ok=119, damaged=1)))
-    assert progress_line(losing).startswith("one stream at a time: 120 of at most 1,196 requests · ")
+    assert progress_line(losing).startswith("one stream at a time: 120 of at most 1,328 requests · ")
