@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from inspector import dashboard
+from inspector import Level, dashboard
 from pages.parts.replay import clients, events, overview
 from pages.ui import captures, charts, downloads, opening, pickers, state
 from pages.ui.banner import banner
@@ -34,7 +34,6 @@ if capture is None:
     st.stop()
 
 inspection = capture.inspection
-st.set_page_config(page_title=f"{inspection.verdict.level}: {capture.name} · Replay · Harmony Inspector")
 with bar:
     pickers.compare_with(session, capture.name)
     downloads.menu(
@@ -42,6 +41,9 @@ with bar:
     )
 choice = pickers.choice(session, inspection)
 prompt = captures.prompt(capture.digest, inspection)
+warned = inspection.verdict.level is Level.CLEAN and prompt is not None and dashboard.prompt_warnings(prompt)
+level = "prompt warning" if warned else inspection.verdict.level
+st.set_page_config(page_title=f"{level}: {capture.name} · Replay · Harmony Inspector")
 row = captures.fact_row(capture.digest, choice, inspection)
 parts = captures.field_parts(capture.digest, choice, inspection)
 readable = dashboard.violations_sentence(captures.violations(capture.digest, inspection))

@@ -25,12 +25,13 @@ _WORDS: Final = 64
 _CHARACTERS: Final = 16_000
 """Characters of a text that are read."""
 _TABLE: Final = (
-    "CREATE VIRTUAL TABLE entries USING fts5(title, cause, steps, examples, tokenize='porter unicode61')"
+    "CREATE VIRTUAL TABLE entries USING fts5(symptoms, title, cause, steps, examples, "
+    "tokenize='porter unicode61')"
 )
 _CLOSEST: Final = (
-    "SELECT rowid FROM entries WHERE entries MATCH ? ORDER BY bm25(entries, 2, 1, 1, 1), rowid LIMIT ?"
+    "SELECT rowid FROM entries WHERE entries MATCH ? ORDER BY bm25(entries, 4, 2, 1, 1, 1), rowid LIMIT ?"
 )
-"""A word of the title counts twice."""
+"""A word that users say counts most, one of the title more than others."""
 _LOCK: Final = Lock()
 
 
@@ -53,7 +54,7 @@ def _catalogue_index() -> "sqlite3.Connection | None":
 
 
 def _index(issues: Sequence[Issue]) -> "sqlite3.Connection | None":
-    """Title, cause, steps and examples of each entry by its place; None where SQLite lacks FTS5."""
+    """The words of each entry by its place; None where SQLite lacks FTS5."""
     try:
         import sqlite3  # noqa: PLC0415 -- some builds of Python lack it, and `import inspector` does without it
     except ImportError:
@@ -65,10 +66,11 @@ def _index(issues: Sequence[Issue]) -> "sqlite3.Connection | None":
         index.close()
         return None
     index.executemany(
-        "INSERT INTO entries(rowid, title, cause, steps, examples) VALUES (?, ?, ?, ?, ?)",
+        "INSERT INTO entries(rowid, symptoms, title, cause, steps, examples) VALUES (?, ?, ?, ?, ?, ?)",
         (
             (
                 number,
+                "\n".join(issue.symptoms),
                 issue.title,
                 issue.cause,
                 "\n".join(step.text for step in issue.steps),

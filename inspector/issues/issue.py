@@ -211,6 +211,8 @@ class Issue(Row, frozen=True, kw_only=True, dict=True):
     """Lower-case words joined by hyphens."""
     title: Text
     """What happens, in one clause."""
+    symptoms: tuple[Text, ...] = ()
+    """What users say who have it, in plain words; they rank the closest entries and match nothing."""
     sides: Several[Side]
     """Who is at fault, likeliest first."""
     cause: Sentence

@@ -43,8 +43,10 @@ class Summary:
     level: Level
     headline: str
     """What the client got, or did not get."""
+    blame: str
+    """Whose fault it is, the first sentence of `fault`; empty where that is unknown."""
     fault: str
-    """Whose fault it is, and what that was checked against."""
+    """Whose fault it is, what was done, and what that was checked against."""
     fixes: tuple[Fix, ...]
     """What to do, with links; empty where nothing is known or needed."""
     decided: bool
@@ -65,10 +67,12 @@ def summary(examined: Examined, choice: ChoiceReading | None = None) -> Summary:
     verdict = examined.verdict
     headline = _headline(examined, choice)
     whole = headline is not None and verdict.level is not Level.CLEAN
+    reason = verdict.why.removeprefix(verdict.blame).lstrip()
     return Summary(
         level=verdict.level,
         headline=verdict.sentence if headline is None else headline,
-        fault=f"{verdict.sentence} {verdict.why}".strip() if whole else verdict.why,
+        blame=verdict.blame,
+        fault=f"{verdict.blame} {verdict.sentence} {reason}".strip() if whole else verdict.why,
         fixes=tuple(fixes(examined)),
         decided=examined.cause is None or not examined.cause.alternatives,
     )
@@ -146,6 +150,15 @@ def _swallowed(_: ChoiceReading, fields: _Fields, findings: Sequence[Finding]) -
     return "Your client got no answer, and no error."
 
 
+def _unaccounted(_: ChoiceReading, fields: _Fields, findings: Sequence[Finding]) -> str | None:
+    """No answer without a loss that is proven, or more tokens than the texts account for."""
+    answered = any(_delivered(fields, field) for field in fields if field != REASONING)
+    unexplained = any(finding.code is Code.COUNT_UNEXPLAINED for finding in findings)
+    if not answered and (unexplained or any(finding.kind is Kind.NO_ANSWER for finding in findings)):
+        return "Your client got no answer, and no error."
+    return "Your client may have got only a part of the response." if unexplained else None
+
+
 def _differing(choice: ChoiceReading, fields: _Fields, findings: Sequence[Finding]) -> str | None:
     """The first field that differs, the answer before calls and reasoning."""
     rows = [row for row in fields.values() if row.state is FieldState.DIFFERENT]
@@ -172,7 +185,14 @@ def _differing(choice: ChoiceReading, fields: _Fields, findings: Sequence[Findin
     return None
 
 
-_HEADLINES: Final[Sequence[_Headline]] = (_broken_call, _lost_call, _error, _swallowed, _differing)
+_HEADLINES: Final[Sequence[_Headline]] = (
+    _broken_call,
+    _lost_call,
+    _error,
+    _swallowed,
+    _differing,
+    _unaccounted,
+)
 """Worst first."""
 
 

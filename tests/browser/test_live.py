@@ -101,6 +101,32 @@ def test_start_alone_shows_a_real_stream_arriving_then_its_verdict(page: Page, c
     assert not kept.end.cut
 
 
+def test_a_run_without_token_ids_is_followed_at_full_size_below_one_line_of_what_is_known(
+    page: Page, address: str
+) -> None:
+    httpx.put(f"{address}/playback/control", json={"faults": "stall=60:300"}).raise_for_status()
+    try:
+        page.get_by_test_id("stMain").get_by_text("responses", exact=True).click()
+        pick(page, page.get_by_role("combobox", name="Model"), "responses-dropped-tokens-long")
+        page.get_by_role("button", name="Start").click()
+        wait_for(page, 40)
+        line = page.locator(".now.line")
+        expect(line).to_contain_text("now: content")
+        expect(line.locator("dt")).to_have_text(["events"])
+        picture = page.locator("canvas[data-part=pipeline]")
+        above, below = line.bounding_box(), picture.bounding_box()
+        assert above is not None
+        assert below is not None
+        assert above["y"] + above["height"] <= below["y"]
+        figure = page.locator(STRIP).evaluate("({ strip: { figure } }) => [figure.fitted, figure.scale]")
+        assert figure == [False, 1], "also for a reader who asks for less motion"
+        expect(page.get_by_role("group", name="What the client received")).to_contain_text("Plan carefully")
+        page.get_by_role("button", name="Stop").click()
+        expect(page.get_by_role("button", name="Ask again")).to_be_enabled()
+    finally:
+        httpx.delete(f"{address}/playback/control").raise_for_status()
+
+
 @pytest.fixture
 def stalling(address: str) -> Iterator[None]:
     """The built-in server stops in the middle of each answer."""

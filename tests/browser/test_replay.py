@@ -276,6 +276,16 @@ def test_a_header_that_never_ended_shows_what_it_has(app: str, open_page: Open) 
     expect(page.locator(".block .title").first).to_have_text("header: commentary to=functions.x")
 
 
+def test_a_clean_stream_with_a_doubtful_prompt_says_so_in_the_card_and_the_title(
+    app: str, open_page: Open
+) -> None:
+    page = open_page()
+    page.goto(f"{app}?capture=chat-raw-harmony-in-history-vllm-0.32.0")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("The prompt has 1 warning")
+    expect(page.locator(".banner .note")).to_contain_text("contains special tokens as text")
+    expect(page).to_have_title(re.compile("^prompt warning: chat-raw-harmony"))
+
+
 def test_the_prompt_opens_as_blocks_and_hostile_text_in_it_stays_text(app: str, open_page: Open) -> None:
     evil = (
         "<script>alert(1)</script><img src=x onerror=alert(1)>\u202e"

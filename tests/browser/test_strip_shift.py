@@ -71,10 +71,13 @@ def test_stepping_through_all_tokens_moves_nothing(app: str, open_page: Open, pa
     assert shifted(page) < AT_MOST
 
 
-def test_a_run_that_grows_and_ends_does_not_move_the_page(open_page: Open, tmp_path: Path) -> None:
+@pytest.mark.parametrize("width", [1400, 420])
+def test_a_run_that_grows_and_ends_does_not_move_the_page(
+    open_page: Open, tmp_path: Path, width: int
+) -> None:
     # An app of its own: the recent runs of other tests stand below the form, and each row counts.
     with started(tmp_path, "app.py") as app:
-        _grows_and_ends(watched(open_page, 1400), app)
+        _grows_and_ends(watched(open_page, width), app)
 
 
 def _grows_and_ends(page: Page, app: str) -> None:
@@ -82,6 +85,8 @@ def _grows_and_ends(page: Page, app: str) -> None:
     expect(page.get_by_role("button", name="Start")).to_be_enabled()
     assert shifted(page) < AT_MOST
     page.get_by_role("button", name="Start").click()
+    page.get_by_role("button", name="Stop").wait_for()
+    page.evaluate("shifts.splice(0)")  # the form folds, as the click asks
     page.get_by_role("button", name="Open in Replay").wait_for()
     assert shifted(page) < AT_MOST
     page.reload()

@@ -180,7 +180,7 @@ def _without_version(capture: Capture) -> Capture:
 
 def test_tokens_that_show_the_servers_loss_leave_only_the_cause_open() -> None:
     inspection = inspect(_without_version(fixture("chat-tool-call-leak-vllm-0.14.1")))
-    assert "so the loss is the server's" in inspection.verdict.why
+    assert inspection.verdict.blame == "The server's fault."
     assert inspection.verdict.known.startswith("Looks like: ")
     assert diagnose_capture(inspection.findings, inspection.reading).sentence.startswith(
         "At fault: the server parser. Looks like: Text of an engine step"

@@ -32,6 +32,31 @@ def test_a_title_is_closest_to_its_entry() -> None:
     assert astray == []
 
 
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("My tool calls arrive with empty arguments", "stream-interval-tool-arguments"),
+        ("the function arguments are empty", "stream-interval-tool-arguments"),
+        ("reasoning leaks into content", "chat-stream-multi-channel-chunk"),
+        ("the reasoning is empty", "reasoning-parser-missing"),
+        ("response is cut off", "truncated-by-max-tokens"),
+        ("special tokens in output", "control-tokens-in-content"),
+    ],
+)
+def test_the_words_of_users_lead_first_to_the_entry(text: str, first: str) -> None:
+    assert closest(text)[0].id == first
+
+
+def test_a_symptom_is_closest_to_its_entry() -> None:
+    astray = [
+        (issue.id, words)
+        for issue in catalogue()
+        for words in issue.symptoms
+        if closest(words)[:1] != (issue,)
+    ]
+    assert astray == []
+
+
 def test_a_description_names_no_cause_and_blames_nobody() -> None:
     diagnosis = diagnose_text(DESCRIPTION)
     assert diagnosis.outcome is DiagnosisOutcome.NOTHING

@@ -54,7 +54,9 @@ class Verdict:
     sentence: str
     """Who did what."""
     why: str
-    """What it was checked against, and whose fault the loss probably is."""
+    """Whose fault it is, and what it was checked against."""
+    blame: str = ""
+    """The sentence of `why` that says whose fault it is, its first; empty where the evidence does not settle it."""
     known: str = ""
     """The likeliest known issue and its first step; empty when none is known."""
     clauses: tuple[Clause, ...] = field(default=(), compare=False, repr=False)
@@ -99,7 +101,7 @@ def verdict(
     after = f" after {counted(count, 'token')}" if count else ""
     if judged.level is Level.CLEAN:
         return replace(judged, sentence=f"Stopped by you{after}; nothing was lost until then.")
-    return replace(judged, why=f"Stopped by you{after}. {judged.why}")
+    return replace(judged, why=f"Stopped by you{after}. {judged.why}", blame="")
 
 
 def _verdict(reading: Reading, findings: Sequence[Finding], transmission: Transmission) -> Verdict:
@@ -109,13 +111,15 @@ def _verdict(reading: Reading, findings: Sequence[Finding], transmission: Transm
     if foreign := reading.foreign:
         return Verdict(level=Level.UNKNOWN, sentence=foreign, why=_OTHER_MODELS)
     if statements := _clauses(reading, findings, transmission.errors):
-        error = any(finding.severity is Severity.ERROR for finding in findings)
+        errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+        blame = _blame(reading, findings, errors)
         return Verdict(
-            level=Level.ERROR if error else Level.WARNING,
+            level=Level.ERROR if errors else Level.WARNING,
             sentence=" ".join(
                 f"{clause.words[0].upper()}{clause.words[1:]}." for clause in statements[:_SHOWN]
             ),
-            why=_why(reading, findings, transmission),
+            why=f"{blame} {_why(reading, findings, transmission)}".lstrip(),
+            blame=blame,
             clauses=tuple(statements),
         )
     blind = [choice for choice in reading.choices if choice.evidence in _BLIND]
@@ -382,16 +386,10 @@ def _why(reading: Reading, findings: Sequence[Finding], transmission: Transmissi
             breaks = "prompt breaks" if rejected.code is Code.PROMPT_REJECTED else "model's tokens break"
             return f"The {breaks} the format: {rejected.delivered}. {checked}"
         if lost:
-            what = "loss" if kinds & {Kind.DROPPED, Kind.GARBLED} else "fault"
-            if Kind.MISROUTED in kinds and any(
-                isinstance(finding.facts, OpenMessage) and finding.facts.in_header for finding in findings
-            ):
+            if Kind.MISROUTED in kinds and _ends_in_header(findings):
                 return f"The model's stream ends inside a header, whose text is not for the client. {checked}"
-            return f"The model's stream is well formed, so the {what} is the server's. {checked}"
-    if any(
-        finding.kind is Kind.MISROUTED and finding.event_start == reading.stream.final_event
-        for finding in findings
-    ):
+            return f"The model's stream is well formed. {checked}"
+    if _misfiled_at_the_end(reading, findings):
         return f"The final object has it too: the server misread a header, or the model wrote a malformed one. {checked}"
     if kinds and kinds <= {Kind.SPECIAL_TOKEN_IN_BODY, Kind.NO_ANSWER, Kind.ADDED}:
         complete = reading.choice.has_ids or reading.choice.evidence is Evidence.FINAL_OBJECT_AND_COUNT
@@ -401,6 +399,29 @@ def _why(reading: Reading, findings: Sequence[Finding], transmission: Transmissi
     if lost:
         return f"The final object is complete; only the streamed deltas lost text. {checked}"
     return checked
+
+
+def _blame(reading: Reading, findings: Sequence[Finding], errors: Sequence[Finding]) -> str:
+    """Whose fault the errors are; nobody's where a proxy, the prompt or a header that never ended may be the cause."""
+    codes = {finding.code for finding in findings}
+    if Code.PROMPT_REJECTED in codes or _ends_in_header(findings) or _misfiled_at_the_end(reading, findings):
+        return ""
+    sides = {KINDS[finding.kind].side for finding in errors if finding.code not in NEUTRAL}
+    model = FindingSide.MODEL in sides
+    server = FindingSide.TEXT in sides or Code.REJECTED_SILENTLY in codes
+    if model:
+        return "The model's and the server's fault." if server else "The model's fault."
+    return "The server's fault." if server else ""
+
+
+def _ends_in_header(findings: Sequence[Finding]) -> bool:
+    return any(isinstance(finding.facts, OpenMessage) and finding.facts.in_header for finding in findings)
+
+
+def _misfiled_at_the_end(reading: Reading, findings: Sequence[Finding]) -> bool:
+    """Whether the final object has a text in the wrong field too."""
+    final = reading.stream.final_event
+    return any(finding.kind is Kind.MISROUTED and finding.event_start == final for finding in findings)
 
 
 def _rejection_words(rejection: Rejection, *, streamed: bool) -> str:

@@ -98,8 +98,8 @@ def closest(diagnosis: Diagnosis) -> None:
         return
     st.markdown("**Closest known issues**")
     st.caption("No match: these issues only use similar words. The command shows whether one is the cause.")
-    for issue in diagnosis.closest:
-        with st.expander(pickers.plain(issue.title)):
+    for number, issue in enumerate(diagnosis.closest):
+        with st.expander(pickers.plain(issue.title), expanded=number == 0):
             st.markdown(pickers.plain(issue.cause))
             st.markdown("**To settle it**")
             st.code(diagnosis.settles(issue), language=None, wrap_lines=True)

@@ -59,7 +59,9 @@ def choose(session: Session) -> LibraryQuery | None:
         st.text_input("Filter", placeholder=_EXAMPLE, key=_FILTER, help=_HELP, width=380)
         by = _pick("Group by", groups, kept.get("group"), width=140)
         sort = _pick("Sort captures by", sorts, kept.get("sort"), width=140)
-        descending = st.toggle("Largest first", kept.get("order") == "descending", key="library_descending")
+        descending = sort != _WORST and st.toggle(
+            "Largest first", kept.get("order") == "descending", key="library_descending"
+        )
     words = str(st.session_state[_FILTER]).strip()
     address = {
         "scan": scan,

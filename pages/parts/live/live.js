@@ -22,7 +22,6 @@ import { visibleParts } from "../../ui/text.js";
  * @property {Field[]} [fields]
  */
 
-const UNKNOWN = "–";
 /** @type {WeakMap<HTMLElement, string>} the feed that each place listens to */
 const listening = new WeakMap();
 
@@ -38,6 +37,7 @@ export default function ({ data, parentElement }) {
     parts.push(state);
   }
   if (data.figures) parts.push(figures(data.figures));
+  root.classList.toggle("line", data.state !== undefined);
   if (data.verdict) {
     parts.push(paint(make("p", "found"), visibleParts(data.verdict, { spaces: false, most: 400 })));
   }
@@ -80,23 +80,16 @@ function update(root, { now, pace }) {
   if (!pace) return;
   const rows = /** @type {Figure[]} */ ([
     ["tokens", rounded(pace.tokens)],
-    ["tokens/s", pace.tokens_per_s === null ? UNKNOWN : rounded(pace.tokens_per_s)],
-    ["first token", time(pace.first_token_s)],
-    ["gap, median", time(pace.gap_p50_s)],
-    ["gap, 95th percentile", time(pace.gap_p95_s)],
+    ["tokens/s", rounded(pace.tokens_per_s)],
+    ["first token", duration(pace.first_token_s)],
     ["events", rounded(pace.events)],
   ]);
-  root.querySelector(".figures")?.replaceWith(figures(rows));
+  root.querySelector(".figures")?.replaceWith(figures(rows.filter(([, value]) => value)));
 }
 
-/** @param {number} number */
+/** @param {number | null} number; empty where it is none or unknown */
 function rounded(number) {
-  return NUMBER.format(Math.round(number));
-}
-
-/** @param {number | null} seconds */
-function time(seconds) {
-  return duration(seconds) || UNKNOWN;
+  return number ? NUMBER.format(Math.round(number)) : "";
 }
 
 /** @param {Figure[]} rows */
@@ -113,10 +106,11 @@ function figures(rows) {
 /** @param {Field[]} all */
 function fields(all) {
   const box = make("div", "fields");
+  box.setAttribute("role", "group");
+  box.setAttribute("aria-label", "What the client received");
   for (const [name, text, length] of all) {
     const one = make("section");
-    one.dataset.field = name.split(" ")[0];
-    const head = make("h2", "", `delivered in ${name}`);
+    const head = paint(make("h2"), visibleParts(name, { spaces: false, most: 60 }));
     head.append(make("span", "quiet", ` ${NUMBER.format(length)} characters`));
     const body = make("pre");
     if (text.length < length) body.append(make("span", "quiet", "… "));

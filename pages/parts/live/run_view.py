@@ -22,7 +22,6 @@ from pages.ui.strip import Payload, pack, strip
 
 _EACH_S: Final = 1.0
 _SILENT_S: Final = 3.0
-_UNKNOWN: Final = "–"
 _QUOTED: Final = frozenset({OutcomeKind.REQUEST_REJECTED, OutcomeKind.STREAM_ERROR})
 """Failures that are only the server's message, which the verdict quotes."""
 
@@ -35,7 +34,12 @@ _now = st.components.v2.component(
 
 
 def growing(session: Session, run: LiveRun, *, ended: bool) -> None:
-    """Draw a run, growing or ended: the picture first, then the fields of the client and the verdict."""
+    """Draw a run, growing or ended: one line, the picture, the fields of the client and the verdict."""
+    with st.container(key="live_head"):
+        if ended:
+            _actions(session, run)
+        else:
+            st.fragment(_head, run_every=_EACH_S)(run)
     payload = _whole(run) if ended else pack(dashboard.empty_strip(run.id), digest=run.id)
     strip(
         payload,
@@ -48,11 +52,11 @@ def growing(session: Session, run: LiveRun, *, ended: bool) -> None:
             _text(run)
         else:
             st.fragment(_text, run_every=_EACH_S)(run)
-    with st.container(key="live_head"):
+    with st.container(key="live_verdict"):
         if ended:
-            _ended(session, run)
+            _ended(run)
         else:
-            st.fragment(_head, run_every=_EACH_S)(run)
+            st.fragment(_found, run_every=_EACH_S)(run)
 
 
 def feed_address(run: LiveRun) -> str:
@@ -64,20 +68,21 @@ def _head(run: LiveRun) -> None:
     """State and metrics; the feed updates them between runs of this fragment; the page reruns at the end."""
     if run.state is RunState.ENDED:
         st.rerun()
-    reading = run.reading()
-    look = run.look
     _now(
         key="live_now",
         data={
-            "state": _state_words(run, reading),
+            "state": _state_words(run, run.reading()),
             "silence": _silence_words(run),
             "feed": feed_address(run),
             "figures": _figures(run.pace()),
-            "verdict": None
-            if look is None or not look.examined.findings
-            else _verdict_words(look.examined.verdict),
         },
     )
+
+
+def _found(run: LiveRun) -> None:
+    """What an audit of the run so far found."""
+    if run.look is not None and run.look.examined.findings:
+        _now(key="live_found", data={"verdict": _verdict_words(run.look.examined.verdict)})
     _troubles(run)
 
 
@@ -99,7 +104,7 @@ def _text(run: LiveRun) -> None:
     _now(key="live_text", data={"fields": _fields(run)})
 
 
-def _ended(session: Session, run: LiveRun) -> None:
+def _ended(run: LiveRun) -> None:
     inspection = _inspection_of(run)
     if _stopped(run):
         amount = len(inspection.reading.choice.tokens)
@@ -111,7 +116,14 @@ def _ended(session: Session, run: LiveRun) -> None:
         st.error(plain(run.outcome.failure), icon=":material/link_off:")
     banner(inspection, key="live_banner")
     _troubles(run)
-    with st.container(horizontal=True, vertical_alignment="center"):
+    if run.path is not None and not run.trouble:
+        st.caption(f"Saved as {plain(str(run.path))}")
+    _pair(run)
+
+
+def _actions(session: Session, run: LiveRun) -> None:
+    """What can be done with a run that has ended, in the place of its state."""
+    with st.container(horizontal=True):
         if st.button("Open in Replay", icon=":material/play_circle:", key="live_open"):
             open_in_replay(session, run)
         if run.again is not None and st.button("Ask again", icon=":material/replay:", key="live_again"):
@@ -124,9 +136,6 @@ def _ended(session: Session, run: LiveRun) -> None:
             "Compare with the ground truth", icon=":material/compare_arrows:", key="live_compare"
         ):
             open_in_compare(session, run, truth)
-        if run.path is not None and not run.trouble:
-            st.caption(f"Saved as {plain(str(run.path))}")
-    _pair(run)
 
 
 def _stopped(run: LiveRun) -> bool:
@@ -216,18 +225,27 @@ def _state_words(run: LiveRun, reading: Reading) -> str:
 
 
 def _figures(pace: Pace) -> list[tuple[str, str]]:
-    return [
-        ("tokens", dashboard.number(pace.tokens)),
-        ("tokens/s", _UNKNOWN if pace.tokens_per_s is None else dashboard.number(pace.tokens_per_s)),
-        ("first token", dashboard.duration(pace.first_token_s, _UNKNOWN)),
-        ("gap, median", dashboard.duration(pace.gap_p50_s, _UNKNOWN)),
-        ("gap, 95th percentile", dashboard.duration(pace.gap_p95_s, _UNKNOWN)),
-        ("events", dashboard.number(pace.events)),
+    """What is known so far: a server that sends no token IDs has neither tokens nor their rate."""
+    rows = [
+        ("tokens", dashboard.number(pace.tokens) if pace.tokens else ""),
+        ("tokens/s", dashboard.number(pace.tokens_per_s) if pace.tokens_per_s else ""),
+        ("first token", dashboard.duration(pace.first_token_s, "")),
+        ("events", dashboard.number(pace.events) if pace.events else ""),
     ]
+    return [(label, value) for label, value in rows if value]
 
 
 def _fields(run: LiveRun) -> list[tuple[str, str, int]]:
-    """Name, end of the text, and length of each field with delivered text."""
+    """Label, end and length of each field with delivered text; a call's name labels its arguments."""
+    texts = {text.field: text for text in run.texts() if text.length}
+    calls = {name.removesuffix(".name") + ".arguments": name for name in texts if name.endswith(".name")}
+    labelled = {calls[field] for field in texts if field in calls}
     return [
-        (" ".join(field_words(text.field)), text.tail, text.length) for text in run.texts() if text.length
+        (
+            f"{texts[calls[field]].tail}(…)" if field in calls else " ".join(field_words(field)),
+            text.tail,
+            text.length,
+        )
+        for field, text in texts.items()
+        if field not in labelled
     ]

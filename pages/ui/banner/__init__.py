@@ -60,6 +60,7 @@ def banner(
         headline_with_prompt(summed, severities),
         summed.fault,
         facts(inspection, choice) if chips is None else chips,
+        blame=summed.blame,
         rows=rows,
         fixes=summed.fixes,
         decided=summed.decided,
@@ -101,6 +102,7 @@ def sentence_banner(
     facts: Sequence[tuple[str, str, str]],
     *,
     key: str,
+    blame: str = "",
     rows: Iterable[Mapping[str, Any]] = (),
     fixes: Sequence[Fix] = (),
     decided: bool = True,
@@ -109,6 +111,7 @@ def sentence_banner(
 ) -> str | None:
     """Draw any judgement: a sentence with its level, reason and facts (words, value, words).
 
+    `blame` is the sentence that the reason begins with, which stands out.
     Returns what a button asks for. Without a `report`, an empty one included, there are no buttons.
     """
     wrong = [row for row in rows if row["equal"] is False]
@@ -119,7 +122,8 @@ def sentence_banner(
             {
                 "level": str(level),
                 "sentence": sentence,
-                "why": why,
+                "blame": blame,
+                "why": why.removeprefix(blame),
                 "rows": [
                     {
                         "field": row["label"],

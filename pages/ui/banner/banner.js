@@ -11,6 +11,7 @@ import { visibleParts } from "../text.js";
  * @typedef {object} Judgement
  * @property {string} level
  * @property {string} sentence
+ * @property {string} blame whose fault it is; may be empty
  * @property {string} why
  * @property {{ field: string, left: FieldPart[] | null, right: FieldPart[] | null }[]} rows that differ
  * @property {number} more rows that differ and are not here
@@ -42,7 +43,9 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
   bullet.setAttribute("role", "img");
   bullet.setAttribute("aria-label", word);
   const sentence = paint(make("h1"), visibleParts(data.sentence, { spaces: false, most: 600 }));
-  card.append(bullet, sentence, paragraph("why", data.why, 900));
+  const why = paragraph("why", data.why, 900);
+  if (data.blame) why.prepend(make("b", "", data.blame));
+  card.append(bullet, sentence, why);
   if (data.rows.length) card.append(table(data));
   const want = (/** @type {string} */ wish) => setTriggerValue?.("wanted", wish);
   const last = make("div", "last");

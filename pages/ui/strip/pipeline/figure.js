@@ -139,12 +139,13 @@ export class Figure {
   paint(moment) {
     const before = this.moment;
     this.moment = moment;
-    const moves = (moment.playing || moment.live) && !this.still;
+    const grows = moment.playing || moment.live;
+    const moves = grows && !this.still;
     if (moves && moment.shown > before.shown) {
       this.falling.push({ rank: before.shown, at: performance.now() });
     }
     if (!moves || moment.shown < before.shown) this.falling = [];
-    if (moves) this.#follow();
+    if (grows) this.#follow();
     this.schedule();
   }
 

@@ -5,8 +5,8 @@ import { plainText } from "../../text.js";
 import { inkOf, penOf } from "../draw/canvas.js";
 import { blockHue } from "../model/blocks.js";
 import { ARRIVED, columnsOf, HOLE, STRAY } from "./pixel-column.js";
-import { HEIGHT, LANES_SHOWN, laneTop } from "./rows.js";
-import { CELL, FONT, INSERT, PILL, PILL_FONT } from "./slots.js";
+import { HEIGHT, LANES_SHOWN, laneTop, modelTop } from "./rows.js";
+import { CELL, FONT, INSERT, MOST, PILL, PILL_FONT } from "./slots.js";
 
 /** @import { Model } from "../model/model.js" */
 /** @import { PixelColumn } from "./pixel-column.js" */
@@ -143,15 +143,20 @@ class Painter {
 
   /** @param {Slot} slot */
   #pill(slot) {
-    const { model } = this.scene.rows;
-    this.#box(slot, model, {
-      line: "line-strong",
-      fill: "ground-2",
-      text: "faint",
-      round: 12,
-      font: PILL_FONT,
-    });
-    this.#ring(slot, model, 12);
+    const y = this.#modelTop(slot.start);
+    this.#box(slot, y, { line: "line-strong", fill: "ground-2", text: "faint", round: 12, font: PILL_FONT });
+    this.#ring(slot, y, 12);
+  }
+
+  /** @param {number} i */
+  #modelTop(i) {
+    const { model, rows } = this.scene;
+    return model.pictures.length < 2
+      ? rows.model
+      : modelTop(
+          rows,
+          model.pictures.map((one) => one.fateOf(i)),
+        );
   }
 
   /**
@@ -162,28 +167,29 @@ class Painter {
     const { model, rows } = this.scene;
     const i = slot.start;
     const hue = blockHue(model.blockAt(i));
+    const y = this.#modelTop(i);
     const fates = model.pictures.map((picture) => picture.fateOf(i));
     for (const [number, picture] of model.pictures.entries()) {
       if (fates.length > 1 && fates[number] === "pending") continue; // this server's stream does not have it
       this.#fall(slot, picture, rows.servers[number], k);
     }
     if (model.unit === "piece" && fates[0] !== "lost") {
-      this.#box(slot, rows.model, { line: "line-strong", dash: [2, 3], text: "faint", label: "?" });
+      this.#box(slot, y, { line: "line-strong", dash: [2, 3], text: "faint", label: "?" });
     } else if (fates.includes("rejected") || fates.includes("unsent")) {
       const line = fates.includes("rejected") ? "loss" : "line-strong";
-      this.#box(slot, rows.model, {
+      this.#box(slot, y, {
         line,
         dash: [4, 3],
         text: line === "loss" ? "loss-text" : "faint",
         hatch: line,
       });
     } else if (fates.every((fate) => fate === "framing")) {
-      this.#box(slot, rows.model, { line: "line-strong", fill: "ground-2", text: "faint" });
+      this.#box(slot, y, { line: "line-strong", fill: "ground-2", text: "faint" });
     } else {
       const dash = model.reconstructed ? [2, 3] : undefined;
-      this.#box(slot, rows.model, { line: hue, fill: hue, alpha: 0.14, text: "text", dash });
+      this.#box(slot, y, { line: hue, fill: hue, alpha: 0.14, text: "text", dash });
     }
-    this.#ring(slot, rows.model, 4);
+    this.#ring(slot, y, 4);
   }
 
   /**
@@ -194,12 +200,13 @@ class Painter {
    * @param {number} k
    */
   #fall(slot, picture, server, k) {
-    const { rows, fallen } = this.scene;
+    const { fallen } = this.scene;
     const i = slot.start;
     const fate = picture.fateOf(i);
     if (fate === "framing") return;
     const [own, lane, sign] = [picture.ownLane(i), picture.laneOf(i), picture.signOf(i)];
-    const from = server.down > 0 ? rows.model + HEIGHT.box : rows.model;
+    const model = this.#modelTop(i);
+    const from = server.down > 0 ? model + HEIGHT.box : model;
     const stop = server.down > 0 ? server.bar : server.bar + HEIGHT.bar;
     const far = fallen(slot.rank);
     const wrong = fate === "misrouted" || sign === "garbled" || sign === "reordered";
@@ -220,7 +227,7 @@ class Painter {
     const hue = picture.lanes[lane]?.hue ?? "other";
     const end = server.down > 0 ? top : top + HEIGHT.box;
     this.#line(slot, from, from + (end - from) * far, wrong ? "loss" : "line-strong", wrong ? 2.5 : 1);
-    const y = far < 1 ? rows.model + (top - rows.model) * far : top;
+    const y = far < 1 ? model + (top - model) * far : top;
     if (wrong || fate === "rejected") {
       this.#box(slot, y, { line: "loss", fill: "ground", text: "loss-text", thick: 2, mark: markOf(sign) });
     } else if (fate === "unknown") {
@@ -244,20 +251,19 @@ class Painter {
     const { slots, model } = this.scene;
     const i = slot.start;
     const [fate, sign] = [picture.fateOf(i), picture.signOf(i)];
-    const other = (/** @type {number} */ n) => {
+    const other = (/** @type {1 | -1} */ step) => {
+      let n = k + step;
+      // Between two tokens of this server may be some of the other one.
+      while (slots.kinds[n] === CELL && n < slots.length && picture.fateOf(slots.starts[n]) === "pending")
+        n += step;
       if (n < 0 || n >= slots.length || slots.kinds[n] !== CELL) return true;
       return picture.fateOf(slots.starts[n]) !== fate || picture.signOf(slots.starts[n]) !== sign;
     };
-    if (fate === "misrouted" && other(k + 1)) {
-      const lane = picture.laneOf(i) ?? 0;
-      this.#text(
-        "← wrong field",
-        this.#x(slot.x + slot.width) + 8,
-        laneTop(server, lane) + HEIGHT.box / 2,
-        ink,
-      );
+    if (fate === "misrouted" && other(1)) {
+      const y = laneTop(server, picture.laneOf(i) ?? 0) + HEIGHT.box / 2;
+      this.#onGround("← wrong field", this.#x(slot.x + slot.width) + 8, y, ink);
     }
-    if (fate === "lost" && other(k - 1)) {
+    if (fate === "lost" && other(-1)) {
       const y = server.bar + (server.down > 0 ? HEIGHT.bar + 9 : -9);
       this.#word(slot, sign === "unserved" ? "no field for it" : "lost", y, ink);
     }
@@ -334,8 +340,9 @@ class Painter {
     pen.font = font;
     pen.fillStyle = this.ink(text);
     pen.textBaseline = "middle";
-    pen.textAlign = "center";
-    pen.fillText(label ?? slot.label, x + width / 2, y + HEIGHT.box / 2 + 0.5);
+    const cut = slot.width === MOST; // its text may be longer: the beginning is what says something
+    pen.textAlign = cut ? "left" : "center";
+    pen.fillText(label ?? slot.label, cut ? x + 10 : x + width / 2, y + HEIGHT.box / 2 + 0.5);
     pen.restore();
     pen.setLineDash(dash);
     pen.lineWidth = thick;
@@ -454,6 +461,21 @@ class Painter {
   }
 
   /**
+   * A text that nothing behind it strikes through.
+   * @param {string} text
+   * @param {number} x
+   * @param {number} y
+   * @param {string} ink
+   */
+  #onGround(text, x, y, ink, ground = "ground", font = SMALL_FONT) {
+    const { pen } = this;
+    pen.font = font;
+    pen.fillStyle = this.ink(ground);
+    pen.fillRect(x - 3, y - 9, pen.measureText(text).width + 6, 18);
+    this.#text(text, x, y, ink, "left", font);
+  }
+
+  /**
    * @param {Slot} slot
    * @param {number} y
    * @param {number} round
@@ -523,6 +545,7 @@ class Painter {
     const { scene } = this;
     const { model, slots, rows } = scene;
     let free = scene.gutter;
+    let before = "";
     const y = rows.time + HEIGHT.time / 2 - 2;
     for (
       let k = this.first;
@@ -534,9 +557,10 @@ class Painter {
       if (slots.kinds[k] === INSERT || (this.legible && !model.events.startsAt(start))) continue;
       const x = this.#x(slots.xs[k]);
       const label = duration(model.events.time(start));
-      if (!label || x < free) continue;
+      if (!label || label === before || x < free) continue;
       this.#text(label, x, y, "faint", "left", PILL_FONT);
       free = x + 84;
+      before = label;
     }
   }
 
@@ -546,6 +570,8 @@ class Painter {
     const x = this.#x(scene.slots.edge(scene.shown));
     pen.fillStyle = this.ink("accent");
     pen.fillRect(Math.round(x), scene.rows.time + HEIGHT.time - 4, 2, scene.rows.height);
+    const right = x > scene.width - 40;
+    this.#text("now", x + (right ? -5 : 7), scene.rows.height - 5, "accent", right ? "right" : "left");
   }
 
   #names() {
@@ -557,14 +583,8 @@ class Painter {
       const steps =
         !model.rules || !picture ? "" : most > 1 ? ` · up to ${most} tokens a step` : " · one token a step";
       const name = picture?.server ?? "the server";
-      this.#text(
-        name + steps,
-        (gutter || 8) + 10,
-        server.bar + HEIGHT.bar / 2,
-        "bar-text",
-        "left",
-        NAME_FONT,
-      );
+      const y = server.bar + HEIGHT.bar / 2;
+      this.#onGround(name + steps, (gutter || 8) + 10, y, "bar-text", "bar", NAME_FONT);
       for (const [lane, { label, hue }] of (picture?.lanes ?? []).entries()) {
         if (lane >= LANES_SHOWN) break;
         const more = (picture?.lanes.length ?? 0) - lane;

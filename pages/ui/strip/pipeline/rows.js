@@ -11,6 +11,7 @@ export const LANES_SHOWN = 12; // lanes with a row of their own; more share the 
 const FALL = 46; // pixels between the tokens and a bar
 const BELOW = 16; // between a bar and its first lane
 const STEP = 36; // from lane to lane
+const PARTED = 9; // of a token that one server alone has, towards that server
 const LABEL = 16; // room for a lane's name above it, where there is none beside it
 
 /**
@@ -52,4 +53,14 @@ export function rowsOf(pictures, narrow) {
  */
 export function laneTop(server, lane) {
   return server.lanes[Math.min(lane, server.lanes.length - 1)];
+}
+
+/**
+ * The top edge of a token of the model; where the streams of two servers differ, they part.
+ * @param {Rows} rows
+ * @param {readonly string[]} fates of the token with each server; `pending` where its stream does not have it
+ */
+export function modelTop({ model, servers }, fates) {
+  const having = servers.filter((_, number) => fates[number] !== "pending");
+  return having.length === 1 && servers.length > 1 ? model + PARTED * having[0].down : model;
 }

@@ -27,7 +27,7 @@ const KINDS = /** @type {const} */ (["cell", "pill", "insert"]);
 const GAP = 4; // pixels between two slots
 const PAD = 12;
 const LEAST = 16;
-const MOST = 220;
+export const MOST = 220;
 const CHARACTERS = 28;
 
 export class Slots {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { emptyPayload } from "../../../../pages/ui/strip/model/increments.js";
 import { Model } from "../../../../pages/ui/strip/model/model.js";
-import { laneTop, rowsOf } from "../../../../pages/ui/strip/pipeline/rows.js";
+import { laneTop, modelTop, rowsOf } from "../../../../pages/ui/strip/pipeline/rows.js";
 import { Slots } from "../../../../pages/ui/strip/pipeline/slots.js";
 import { cuts, increments, stream, TABLES } from "./sample.js";
 
@@ -94,4 +94,20 @@ test("two servers stand on either side of the tokens, and a lane beyond the last
     laneTop(up, 0) < up.bar && up.bar < two.model && two.model < down.bar && down.bar < laneTop(down, 0),
   );
   assert.ok(laneTop(down, 1) < two.height);
+});
+
+test("a token that one of two servers has alone stands nearer to that server", () => {
+  const whole = stream(4);
+  const { pictures } = new Model({ ...whole, pipelines: [whole.pipelines[0], whole.pipelines[0]] });
+  const rows = rowsOf(pictures, false);
+  const [both, first, second] = [
+    modelTop(rows, ["delivered", "lost"]),
+    modelTop(rows, ["delivered", "pending"]),
+    modelTop(rows, ["pending", "framing"]),
+  ];
+  assert.equal(both, rows.model);
+  assert.ok(rows.servers[0].bar < first && first < both);
+  assert.ok(both < second && second < rows.servers[1].bar);
+  const alone = rowsOf(pictures.slice(0, 1), false);
+  assert.equal(modelTop(alone, ["delivered"]), alone.model);
 });

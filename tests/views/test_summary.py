@@ -1,0 +1,55 @@
+"""The headline in the client's terms, and whose fault it is."""
+
+import pytest
+
+import inspector
+from inspector.analysis.audit.kinds import Code
+from inspector.files.store import FIXTURES
+from inspector.views.summary import Summary, summary
+from tests.support.every_code import CAPTURES
+
+
+def of_fixture(name: str) -> Summary:
+    return summary(inspector.inspect(inspector.load(FIXTURES / f"{name}.jsonl"), name=name))
+
+
+@pytest.mark.parametrize(
+    ("name", "headline", "blame"),
+    [
+        (
+            "chat-tool-call-leak-vllm-0.14.1",
+            "Your client got a broken tool call: the arguments of get_weather are not valid JSON.",
+            "The server's fault.",
+        ),
+        ("responses-text-swallowed-vllm-0.32.0", "Your client got no answer, and no error.", ""),
+        (
+            "chat-unknown-role-swallowed-vllm-0.32.0",
+            "Your client got no answer, and no error.",
+            "The model's and the server's fault.",
+        ),
+        (
+            "chat-unexpected-token-200002-vllm-0.13.0",
+            "Your client got an error and no answer.",
+            "The model's fault.",
+        ),
+        ("responses-disconnected-vllm-0.13.0", "Your client got a stream that broke off and no answer.", ""),
+        ("chat-whole-vllm-0.14.1", "Your client got everything: reasoning and the answer.", ""),
+    ],
+)
+def test_a_summary_says_what_the_client_got_and_whose_fault_that_is(
+    name: str, headline: str, blame: str
+) -> None:
+    summed = of_fixture(name)
+    assert summed.headline == headline
+    assert summed.blame == blame
+    assert summed.fault.startswith(blame)
+
+
+@pytest.mark.parametrize("code", CAPTURES)
+def test_the_fault_is_said_once_and_first(code: Code) -> None:
+    inspection = inspector.inspect(CAPTURES[code][0], name="capture")
+    summed = summary(inspection)
+    assert summed.blame == inspection.verdict.blame
+    if summed.blame:
+        assert summed.fault.startswith(f"{summed.blame} ")
+        assert summed.fault.count(summed.blame) == 1
