@@ -108,6 +108,8 @@ class Header:
     """ISO 8601 time of the request, UTC."""
     source: str = ""
     """What wrote this: the recorder, or the importer and the kind of file."""
+    from_client: bool = False
+    """True for events that a program got from its client library, which keeps `[DONE]` to itself."""
     script: tuple[int, ...] | None = None
     """Token IDs that the lab made the model sample; used as evidence only on request."""
     extra: Mapping[str, Any] = field(default_factory=dict)
@@ -141,7 +143,8 @@ _quoted: Final = json.encoder.encode_basestring_ascii
 _FORMAT: Final = "harmony_capture"
 _LATEST_S: Final = 1e9  # about 30 years: no stream takes longer, and this bound rejects NaN too
 _TEXTS: Final = ("model", "server_version", "owned_by", "started_at", "source")
-_KNOWN: Final = {_FORMAT, "endpoint", "endpoint_guessed", "request", "status", "script", "notes", *_TEXTS}
+_FLAGS: Final = ("endpoint_guessed", "from_client")
+_KNOWN: Final = {_FORMAT, "endpoint", "request", "status", "script", "notes", *_FLAGS, *_TEXTS}
 _SHOWN: Final = 40
 _LINES_AT_MOST: Final = EVENTS + 2
 
@@ -161,8 +164,7 @@ def header_line(header: Header, notes: Sequence[str] = ()) -> str:
     Raises CaptureError if the request is nested too deeply for Python's JSON encoder.
     """
     row: dict[str, Any] = {_FORMAT: VERSION, "endpoint": header.endpoint.value}
-    if header.endpoint_guessed:
-        row["endpoint_guessed"] = True
+    row.update({key: True for key in _FLAGS if getattr(header, key)})
     if header.request:
         row["request"] = redact(header.request)
     row.update({key: value for key in _TEXTS[:3] if (value := getattr(header, key)) is not None})
@@ -324,7 +326,7 @@ def _header(line: str, name: str, number: int) -> tuple[Header, tuple[str, ...]]
         raise CaptureError(name, why, line=number)
     script = row.get("script")
     values = {
-        "endpoint_guessed": (bool, "true or false"),
+        **dict.fromkeys(_FLAGS, (bool, "true or false")),
         "request": (dict, "an object"),
         "status": (int, "a number"),
         "script": (list, "a list of token IDs"),
@@ -346,6 +348,7 @@ def _header(line: str, name: str, number: int) -> tuple[Header, tuple[str, ...]]
         status=row.get("status"),
         started_at=row.get("started_at"),
         source=row.get("source") or "",
+        from_client=bool(row.get("from_client")),
         script=None if script is None else tuple(script),
         extra={key: value for key, value in row.items() if key not in _KNOWN},
     )

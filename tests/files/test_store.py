@@ -102,7 +102,8 @@ def test_damaged_packed_files_are_refused() -> None:
     assert refusal(bytes(packed)).startswith("f: the zstd file is damaged (")
     assert refusal(b"\x28\xb5\x2f\xfd" + b"\xff" * 100).startswith("f: the zstd file is damaged (")
     assert refusal(b"\x1f\x8b") == (
-        "f: the file is empty; use a capture, curl -N output, a HAR file, a list of token IDs or a vLLM log"
+        "f: the file is empty; use a capture, curl -N output, a HAR file, JSON with chunks or responses, "
+        "a list of token IDs, Harmony text, a vLLM log or printed Python values"
     )
 
 

@@ -192,7 +192,7 @@ def _limit_reached(reading: Reading) -> int | None:
 
 def _no_done(reading: Reading) -> Iterator[Finding]:
     streamed = any(event.kind is EventKind.SSE for event in reading.events)
-    if not reading.spec.delivers or reading.spec.terminal_types or not streamed:
+    if not reading.spec.delivers or reading.spec.terminal_types or not streamed or reading.header.from_client:
         return
     if reading.stream.terminal_event is None:
         yield Finding(

@@ -7,6 +7,7 @@ batch is held. A file that is one JSON document has to be read whole, so its siz
 import io
 import json
 import lzma
+import struct
 import sys
 import zipfile
 import zlib
@@ -15,6 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final, cast
+
+import zstandard
 
 from inspector.capture.errors import CaptureError, InspectorError
 from inspector.files.compression import HEAD, decompress
@@ -30,10 +33,19 @@ _BATCH: Final = 32
 """Rows of a Parquet file that are held at a time."""
 _STEP: Final = 4096
 """Packed bytes that are expanded at a time."""
+_ZSTD: Final = 93
+"""The number of zstd among the compressions of zip."""
+_ZSTD_STEP: Final = 1024  # a zstd block of 4 bytes stands for up to 128 KiB
+_WINDOW_BYTES: Final = 2**27
+_ENCRYPTED: Final = 1
+_LOCAL: Final = struct.Struct("<26xHH")
+"""The header before a member, with the lengths of its name and extra field."""
 _NOT_UNPACKED: Final = (
     zipfile.BadZipFile,
     zlib.error,
     lzma.LZMAError,
+    zstandard.ZstdError,
+    NotImplementedError,
     EOFError,
     OSError,
     RuntimeError,
@@ -176,22 +188,21 @@ def _inspect(file: IO[bytes], name: str) -> Iterator[Row]:
         raise CaptureError(name, f"the zip archive is damaged ({error}); save it again") from error
     if not members:
         raise CaptureError(name, "is a zip archive without samples of Inspect; unpack it and pass its files")
-    return _samples(archive, members, name)
+    return _samples(archive, members)
 
 
 def _is_sample(member: str) -> bool:
     return member.startswith("samples/") and member.endswith(".json")
 
 
-def _samples(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], name: str) -> Iterator[Row]:
+def _samples(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo]) -> Iterator[Row]:
     for number, member in enumerate(members, 1):
         try:
-            with archive.open(member) as file:
-                content = _unpacked(file, member)
-        except NotImplementedError as error:
-            raise CaptureError(
-                name, "its samples are compressed with zstd; convert it: inspect log convert --to json"
-            ) from error
+            if member.compress_type == _ZSTD:
+                content = _unpacked_zstd(archive, member)
+            else:
+                with archive.open(member) as file:
+                    content = _unpacked(file, member)
         except _NOT_UNPACKED as error:
             yield Row(number, None, f"it cannot be unpacked ({error})")
             continue
@@ -208,6 +219,26 @@ def _unpacked(file: IO[bytes], member: zipfile.ZipInfo) -> bytes:
     content = bytearray()
     while len(content) <= ROW_BYTES and (piece := file.read(_STEP)):  # more is expanded than is asked for
         content += piece
+    return bytes(content)
+
+
+def _unpacked_zstd(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+    """The same for zstd, Inspect's default, which Python's `zipfile` reads from 3.14 on."""
+    file = archive.fp
+    if file is None or member.flag_bits & _ENCRYPTED:
+        raise zipfile.BadZipFile("it is encrypted")
+    file.seek(member.header_offset)
+    header = file.read(_LOCAL.size)
+    if len(header) < _LOCAL.size or not header.startswith(_ZIP):
+        raise zipfile.BadZipFile("its header is damaged")
+    file.seek(sum(_LOCAL.unpack(header)), io.SEEK_CUR)
+    unpacker = zstandard.ZstdDecompressor(max_window_size=_WINDOW_BYTES).decompressobj()
+    content, left = bytearray(), member.compress_size
+    while left > 0 and len(content) <= ROW_BYTES and (piece := file.read(min(_ZSTD_STEP, left))):
+        left -= len(piece)
+        content += unpacker.decompress(piece)
+    if len(content) <= ROW_BYTES and zlib.crc32(content) != member.CRC:
+        raise zipfile.BadZipFile("its checksum is wrong")
     return bytes(content)
 
 

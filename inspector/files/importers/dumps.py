@@ -13,6 +13,7 @@ from inspector.capture.capture import ENDPOINT_GUESSED, Capture, Endpoint, Event
 from inspector.capture.errors import CaptureError
 from inspector.files.importers.importer import Content, Importer
 from inspector.files.importers.payloads import Answer, answer
+from inspector.files.importers.values import results_of
 
 _BEGINS: Final = re.compile(rb"\s*(?:HTTP/[0-9.]+ [0-9]{3}|(?:data|event|id|retry)?:)")
 _HEADERS: Final = re.compile(rb"HTTP/[0-9.]+ ([0-9]{3})[^\n]*\n(?:[^\r\n]+\r?\n)*(?:\r?\n|\Z)")
@@ -48,6 +49,8 @@ def captures_of(response: Answer, content: Content, status: int | None = None) -
     if endpoint is None and not response.events:
         raise CaptureError(name, "headers without a body; let curl finish and save the output again")
     if endpoint is None:
+        if results := results_of((event.data for event in response.events), name):
+            return results
         raise content.unsupported("contains no event or body of chat completions, Responses or completions")
     parts = _answers(response.events)
     if len(parts) > CAPTURES:

@@ -13,10 +13,11 @@ from inspector.capture.bounds import TOKENS, over
 from inspector.capture.capture import Capture, Endpoint, Event, Header
 from inspector.capture.errors import CaptureError
 from inspector.files.importers.importer import Content, Importer
-from inspector.files.importers.payloads import shown
+from inspector.files.importers.payloads import NO_RESPONSE, shown
+from inspector.files.importers.sglang import is_result
 from inspector.protocol.wire.endpoints import endpoint_of_payload
 
-ID_KEYS: Final = ("token_ids", "output_token_ids", "tokens")
+ID_KEYS: Final = ("token_ids", "output_token_ids", "output_ids", "tokens")
 """Keys of a JSON object that may contain the IDs."""
 
 _SPACES: Final = bytes.maketrans(b",;\t\r\n[]()", b" " * 9)
@@ -33,7 +34,7 @@ def sniff(content: Content) -> bool:
         cut = content.is_numeric and not content.has_too_many_numbers
         return cut and b"[[" not in content.data.translate(None, b" \t\r\n")
     if content.begins_as_json:
-        return _key(content.row) is not None and endpoint_of_payload(content.row) is None
+        return has_ids(content.row) and endpoint_of_payload(content.row) is None
     return content.is_numeric
 
 
@@ -45,6 +46,20 @@ def read(content: Content) -> list[Capture]:
         ids = content.row[key]
         return [_list(ids, json.dumps(ids), content, f"{key} of a JSON object")]
     return [_text(content)]
+
+
+def has_ids(row: Mapping[str, Any]) -> bool:
+    """True for an object with a list of IDs that is no result of SGLang, which has facts about them."""
+    return _key(row) is not None and not is_result(row)
+
+
+def ids_in(value: object) -> list[int] | None:
+    """The IDs that a value is or holds: a list, also as the only row of a tensor, or an object with one."""
+    if isinstance(value, Mapping):
+        return None if (key := _key(value)) is None else ids_in(value[key])
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
+        return ids_in(value[0])
+    return value if isinstance(value, list) and value and set(map(type, value)) == {int} else None
 
 
 def _key(row: Mapping[str, Any]) -> str | None:
@@ -59,6 +74,8 @@ def _list(items: Sequence[Any], text: str, content: Content, source: str = "list
         raise CaptureError(content.name, over(TOKENS, "token IDs"))
     if set(map(type, items)) != {int}:
         at, item = next((at, item) for at, item in enumerate(items) if type(item) is not int)
+        if isinstance(item, dict):
+            raise CaptureError(content.name, f"has a JSON array of objects, but {NO_RESPONSE}")
         why = f"item {at} of the list is {shown(item)}, not a token ID; use integers"
         raise CaptureError(content.name, why)
     header = Header(endpoint=Endpoint.TOKENS, source=source)
@@ -87,8 +104,8 @@ IDS: Final = Importer(
     name="ids",
     label="a list of token IDs",
     files=(
-        "token IDs: a JSON list, an object with `token_ids`, `output_token_ids` or `tokens`, or text with "
-        "spaces, commas, line breaks or brackets"
+        "token IDs: a JSON list, an object with `token_ids`, `output_token_ids`, `output_ids` or `tokens`, "
+        "or text with spaces, commas, line breaks or brackets"
     ),
     becomes="a `tokens` capture with one event, the list",
     suffixes=(".json", ".txt"),

@@ -31,7 +31,7 @@ _MAGIC: Final = {
     b"\xfd7zXZ\x00": "an xz file; decompress it first, or use",
     b"SQLite format 3": "a database",
     b"\x7fELF": "a program",
-    b"PAR1": "a Parquet file",
+    b"PAR1": "a Parquet file, which the commands lint and rollout read",
 }
 
 

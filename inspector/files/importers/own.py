@@ -6,6 +6,7 @@ from typing import Final
 from inspector.capture.capture import Capture, parse_content
 from inspector.capture.errors import CaptureError
 from inspector.files.importers.importer import Content, Importer
+from inspector.files.importers.payloads import is_cut_character
 
 _HEADER: Final = re.compile(rb'\s*\{[^\n]{0,1000000}?"harmony_capture"\s*:')
 
@@ -28,7 +29,7 @@ def _check_utf8(data: bytes, name: str) -> None:
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
-        if error.end < len(data):
+        if not is_cut_character(data, error):
             line = data.count(b"\n", 0, error.start) + 1
             why = f"byte {error.start} is not valid UTF-8; the file is damaged, record it again"
             raise CaptureError(name, why, line=line) from error

@@ -16,6 +16,8 @@ from inspector.protocol.wire.sse import LIMIT_BYTES, SseDecoder, SseItem
 
 _SLICE: Final = 2**20
 _STREAM: Final = re.compile(rb"(?:data|event|id|retry)?:")
+_LINE: Final = re.compile(rb"^(data:[^\r\n]*)(?:\r?\n|\Z)", re.MULTILINE)
+_BLANK: Final = re.compile(rb"\n\r?\n|\r\r")
 _BROKEN: Final = "The last event is not followed by a blank line: the stream or the file is truncated there."
 _LONG: Final = f"An event is longer than {LIMIT_BYTES // 2**20} MiB and was truncated."
 _SHOWN: Final = 40
@@ -41,10 +43,11 @@ def shown(value: object) -> str:
     return words if len(words) <= _SHOWN else words[: _SHOWN - 3] + "..."
 
 
-_ROWS: Final = (
-    "has one JSON value per line, but is not a capture; the command lint checks data sets and logs, rollout "
-    "checks recorded conversations"
+NO_RESPONSE: Final = (
+    "none of the first is a chunk, an event or a response; the command lint checks data sets and logs, "
+    "rollout checks recorded conversations"
 )
+"""Why rows are rejected, and which commands read them."""
 
 
 def loads(text: str | bytes, name: str, what: str = "the JSON") -> Any:
@@ -55,7 +58,7 @@ def loads(text: str | bytes, name: str, what: str = "the JSON") -> Any:
         raise CaptureError(name, f"{what} is nested too deeply; no server sends that") from error
     except json.JSONDecodeError as error:
         if error.msg == "Extra data" and error.colno == 1:
-            raise CaptureError(name, _ROWS) from error
+            raise CaptureError(name, f"has one JSON value per line, but {NO_RESPONSE}") from error
         why = f"{what} is invalid or truncated at column {error.colno} ({error.msg}); save it again"
         raise CaptureError(name, why, line=error.lineno) from error
     except UnicodeDecodeError as error:
@@ -65,6 +68,11 @@ def loads(text: str | bytes, name: str, what: str = "the JSON") -> Any:
         raise CaptureError(
             name, f"{what} contains a number with thousands of digits; no server sends that"
         ) from error
+
+
+def is_cut_character(data: bytes, error: UnicodeDecodeError) -> bool:
+    """True where bytes are not UTF-8 only because they end within a character."""
+    return error.end >= len(data)
 
 
 def as_time(value: object, *, latest: float = 1e9) -> float | None:
@@ -87,22 +95,39 @@ def is_error(payload: object) -> bool:
     return set(payload) == {"detail"}
 
 
+def is_stream(body: bytes) -> bool:
+    """True for what begins as an event stream does."""
+    return _STREAM.match(body, len(body) - len(body.lstrip(b"\xef\xbb\xbf \t\r\n"))) is not None
+
+
 def answer(body: bytes, name: str, payload: Mapping[str, Any] | None = None) -> Answer:
     """An HTTP body to events without times: a stream to its events, anything else to one `BODY`.
 
     `payload` is what the body parses to, where that is known. Raises CaptureError for a stream of more lines
     or events than are read; `name` is for that.
     """
-    if _STREAM.match(body, len(body) - len(body.lstrip(b"\xef\xbb\xbf \t\r\n"))):
+    if is_stream(body):
         return stream_answer(body, name)
     text = body.decode("utf-8", "replace").removeprefix("\ufeff").strip()
     return told([Event(text, kind=EventKind.BODY)] if text else [], payload=payload)
+
+
+def _is_dense(body: bytes) -> bool:
+    """True for an event stream without its blank lines, as `grep data:` leaves it."""
+    if _BLANK.search(body) is not None or (line := _LINE.search(body)) is None:
+        return False
+    try:  # data of several lines is no JSON in its first one
+        return isinstance(json.loads(line[1][5:]), dict) and line.end() < len(body)
+    except (ValueError, RecursionError):
+        return False
 
 
 def stream_answer(body: bytes, name: str) -> Answer:
     """An event stream to events without times; raises CaptureError as `answer` does."""
     if body.count(b"\n") + body.count(b"\r") > 2 * LINES or body.count(b"\n") > LINES:
         raise CaptureError(name, over(LINES, "lines"))
+    if _is_dense(body):
+        body = _LINE.sub(rb"\1\n\n", body)
     decoder = SseDecoder()
     items: list[SseItem] = []
     for at in range(0, len(body), _SLICE):

@@ -13,6 +13,7 @@ from inspector.files.importers.payloads import shown
 from inspector.files.importers.server_log import is_log_without_ids
 from inspector.files.importers.table import FORMATS, IMPORTERS
 
+_LINT: Final = ", or check an evaluation log or a data set with `python -m inspector lint`"
 _BOMS_16: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -40,7 +41,8 @@ def _reject(content: Content) -> NoReturn:
         raise content.json_error
     if content.begins_as_json:
         keys = ", ".join(shown(key) for key in list(content.row)[:4]) or "none"
-        raise content.unsupported(f"unrecognized JSON object (keys: {keys})")
+        error = content.unsupported(f"unrecognized JSON object (keys: {keys})")
+        raise CaptureError(content.name, error.problem.removeprefix(f"{content.name}: "), hint=_LINT)
     refuse_binary(content.data, content.name, FORMATS)
     if content.nul_at >= 0:
         raise content.unsupported(f"NUL byte at offset {content.nul_at}: this is not a text file")
@@ -51,5 +53,7 @@ def _reject(content: Content) -> NoReturn:
             hint=", or read this log with `python -m inspector diagnose`",
         )
     raise CaptureError(
-        content.name, f"unrecognized format; use {FORMATS}, or save the raw response (curl -N > file)"
+        content.name,
+        f"unrecognized format; use {FORMATS}, or save the raw response (curl -N > file)",
+        hint=", or read an error message or a log with `python -m inspector diagnose`",
     )

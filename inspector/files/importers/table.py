@@ -7,14 +7,29 @@ from inspector.capture.formats import listed
 from inspector.files.importers.bodies import BODY
 from inspector.files.importers.dumps import CURL
 from inspector.files.importers.har import HAR
+from inspector.files.importers.harmony_text import HARMONY_TEXT
 from inspector.files.importers.ids import IDS
 from inspector.files.importers.importer import Importer
 from inspector.files.importers.own import OWN
+from inspector.files.importers.printed import PRINTED
 from inspector.files.importers.recorded import RECORDED
+from inspector.files.importers.rows import ROWS
 from inspector.files.importers.server_log import SERVER_LOG
 from inspector.files.importers.terminal import TERMINAL
 
-IMPORTERS: Final[tuple[Importer, ...]] = (OWN, CURL, HAR, RECORDED, IDS, BODY, SERVER_LOG, TERMINAL)
+IMPORTERS: Final[tuple[Importer, ...]] = (
+    OWN,
+    CURL,
+    HAR,
+    RECORDED,
+    ROWS,
+    IDS,
+    BODY,
+    HARMONY_TEXT,
+    SERVER_LOG,
+    PRINTED,
+    TERMINAL,
+)
 """In the order in which they are asked: what is certain first, text that anything may hold last."""
 
 FORMATS: Final = listed([row.label for row in IMPORTERS if row.label], "or")

@@ -3,8 +3,10 @@
 import gzip
 import io
 import json
+import struct
 import sys
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -43,6 +45,40 @@ def as_zip(path: Path, members: dict[str, bytes]) -> Path:
         for name, content in members.items():
             archive.writestr(name, content)
     return path
+
+
+def as_zstd_zip(path: Path, members: dict[str, bytes]) -> Path:
+    """An archive as Inspect writes it; Python's `zipfile` writes zstd from 3.14 on."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, zstandard.compress(content))
+    content = bytearray(path.read_bytes())
+    for name, plain in members.items():
+        facts = struct.pack("<H4xL", 93, zlib.crc32(plain)), struct.pack("<L", len(plain))
+        for at, method in ((content.index(name.encode()) - 30, 8), (content.rindex(name.encode()) - 46, 10)):
+            content[at + method : at + method + 2] = facts[0][:2]
+            content[at + method + 6 : at + method + 10] = facts[0][6:]
+            content[at + method + 14 : at + method + 18] = facts[1]
+    path.write_bytes(content)
+    return path
+
+
+def test_the_default_log_of_inspect_is_read(tmp_path: Path) -> None:
+    samples = {f"samples/{at}_epoch_1.json": json.dumps(row).encode() for at, row in enumerate(ROWS)}
+    text = [Column("text", Form.TEXT)]
+    expected = lint(as_zip(tmp_path / "plain.eval", samples), columns=text)
+    packed = as_zstd_zip(tmp_path / "packed.eval", samples)
+    assert lint(packed, columns=text).counts == expected.counts
+    content = bytearray(packed.read_bytes())
+    at = content.index(b"samples/1") + 40
+    content[at : at + 8] = b"\xff" * 8
+    packed.write_bytes(content)
+    damaged = lint(packed, columns=text)
+    assert (damaged.rows, damaged.counts[Rule.UNREADABLE_ROW]) == (3, 1)
+    huge = as_zstd_zip(packed, {"samples/1.json": bytes(ROW_BYTES + 1), **samples})
+    assert [each.note for each in lint(huge, columns=text).findings if each.rule is Rule.UNREADABLE_ROW] == [
+        "Row 1: it is larger than 64 MiB."
+    ]
 
 
 @pytest.mark.parametrize(

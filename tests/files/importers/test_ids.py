@@ -23,6 +23,7 @@ from tests.support.foreign import read, refusal
         ("[-1, 2147483648, 18446744073709551616]", "[-1, 2147483648, 18446744073709551616]"),
         ('{"token_ids": [1, 2]}', "[1, 2]"),
         ('{"output_token_ids": [1, 2], "x": {}}', "[1, 2]"),
+        ('{"output_ids": [1, 2]}', "[1, 2]"),
         ('{"count": 2, "max_model_len": 9, "tokens": [1, 2]}', "[1, 2]"),
     ],
 )
@@ -55,7 +56,7 @@ def test_a_million_ids_read() -> None:
     [
         (
             "[]",
-            "f: the list is empty; use a capture, curl -N output, a HAR file, a list of token IDs or a",
+            "f: the list is empty; use a capture, curl -N output, a HAR file, JSON with chunks",
         ),
         ("()", "f: the list is empty; use"),
         ("[1, 2.0]", "f: item 1 of the list is 2.0, not a token ID; use integers"),
@@ -68,6 +69,7 @@ def test_a_million_ids_read() -> None:
             '{"token_ids": ["<script>\\u202e"]}',
             "f: item 0 of the list is '<script>\\u202e', not a token ID; use integers",
         ),
+        ('[{"messages": []}]', "f: has a JSON array of objects, but none of the first is a chunk"),
         ("1 2-3", "f: '2-3' is not a token ID; separate IDs with spaces, commas or line breaks"),
         ("9" * 5000, f"f: '{'9' * 36}... is not a token ID; separate IDs with spaces, commas or line breaks"),
         (

@@ -11,8 +11,12 @@ from inspector.capture.capture import Endpoint, Event, parse, render
 from inspector.capture.errors import CaptureError
 from inspector.files.importers import sniff_and_read
 from tests.support.foreign import BUILTIN, FOREIGN, LOG, RECORDED, STREAMED, known, read, refusal, sse
+from tests.support.forms import FORMS
 
-KINDS = "a capture, curl -N output, a HAR file, a list of token IDs or a vLLM log"
+KINDS = (
+    "a capture, curl -N output, a HAR file, JSON with chunks or responses, a list of token IDs, "
+    "Harmony text, a vLLM log or printed Python values"
+)
 
 
 @pytest.mark.parametrize(
@@ -89,6 +93,7 @@ SEEDS = [
     json.dumps(RECORDED).encode(),
     (LOG + STREAMED).encode(),
     b"[200005, 35644, 200008, 1844, 3727]",
+    *FORMS.values(),
     b"HTTP/1.1 500 Internal Server Error\r\nDate: x\r\n\r\nInternal Server Error",
 ]
 ODD = [

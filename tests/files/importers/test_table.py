@@ -8,6 +8,7 @@ from inspector.capture.errors import CaptureError
 from inspector.files.importers import BEGINS, FORMATS, IMPORTERS, sniff_and_read
 from inspector.files.importers.importer import Content
 from tests.support.foreign import CHAT, FOREIGN, LOG, RECORDED, known, refusal, sse
+from tests.support.forms import FORMS
 
 BODY = {"object": "chat.completion", "model": "m", "choices": []}
 SAMPLES = {
@@ -15,9 +16,12 @@ SAMPLES = {
     "curl": [sse(known(CHAT)), (FOREIGN / "curl-i-error.txt").read_bytes()],
     "har": [(FOREIGN / "devtools.har").read_bytes()],
     "recorded": [json.dumps(RECORDED).encode()],
+    "rows": [FORMS[name] for name in ("lines", "array", "pair", "batch", "events", "generate")],
     "ids": [b"[1, 2]", b"1 2 3 4", b"[1 2", b'{"token_ids": [1]}'],
     "body": [json.dumps(BODY).encode(), json.dumps({**BODY, "model": "ö"}, ensure_ascii=False).encode()],
+    "harmony_text": [FORMS["harmony"], FORMS["harmony with prompt"]],
     "server_log": [LOG.encode()],
+    "printed": [FORMS[name] for name in ("repr", "request output", "tensor")],
     "terminal": [b"$ curl -N host\n" + sse(known(CHAT))],
 }
 

@@ -1,0 +1,372 @@
+"""Parsed values of other programs to captures: chunks, events and whole responses, alone or beside a request.
+
+Each proxy, gateway and log has other keys for request and response, and packs them deeper or as text. So the
+values decide: a response is what an endpoint sends, and its request is what stands nearest beside it.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from inspector.capture.bounds import CAPTURES, EVENTS, over
+from inspector.capture.capture import Capture, Endpoint, Event, EventKind, Header
+from inspector.capture.errors import CaptureError
+from inspector.capture.formats import count
+from inspector.capture.redaction import redact
+from inspector.files.importers.payloads import answer, is_error, is_stream, shown
+from inspector.files.importers.sglang import SOURCE as SGLANG
+from inspector.files.importers.sglang import id_of, ids_of, is_result
+from inspector.protocol.wire.endpoints import DONE, endpoint_of_payload, spec_of
+
+_DEPTH: Final = 12
+_TEXT_DEPTH: Final = 3
+"""Texts within texts that are parsed."""
+_ASKS: Final = ("messages", "input", "prompt")
+_ANSWERS: Final = ("response", "output", "outputs", "choices", "completion", "result")
+_INSIDE: Final = ("body", "json", "data", "content", "text", "string", "params", "kwargs", "payload")
+"""Keys under which a log of HTTP has the body."""
+_OPTIONS: Final = ("model_parameters", "optional_params")
+"""Where LiteLLM has what a request asks for beside its messages."""
+_STATUS: Final = ("status_code", "statusCode", "response_status", "http_status", "status", "code")
+_NAMES: Final = ("custom_id", "request_id")
+_SHORTENED: Final = ("litellm_truncated", "redacted-by-litellm")
+"""What LiteLLM writes in place of text that it leaves out."""
+_NOTE: Final = "Skipped {} without a response."
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What stands around a response."""
+
+    request: Mapping[str, Any] = field(default_factory=dict)
+    status: int | None = None
+    name: str = ""
+    branch: str = ""
+    """The key of the row below which it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """One payload: a chunk, an event, a whole response, an error."""
+
+    text: str
+    payload: Mapping[str, Any] | None
+    """None for `[DONE]`, and for what is no JSON object."""
+    event: str
+    place: _Place
+    from_stream: bool
+    """True for a part of a text that is an event stream."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def endpoint(self) -> Endpoint | None:
+        return endpoint_of_payload(self.payload, self.event)
+
+    @property
+    def whole(self) -> bool:
+        """True for an unstreamed response."""
+        if self.payload is None or self.endpoint is None or self.from_stream:
+            return False
+        spec = spec_of(self.endpoint)
+        return self.payload.get("object") == spec.objects[-1] and spec.objects[0] != "text_completion"
+
+
+@dataclass(slots=True)
+class _Stream:
+    """The events of one response."""
+
+    endpoint: Endpoint
+    key: object
+    sent: list[_Sent]
+    open: bool = True
+
+
+class Responses:
+    """Gathers responses from values, in their order; streams of one file may be mixed.
+
+    `name` is for errors, `source` for the header, and `unit` what a value is called.
+    """
+
+    def __init__(self, name: str, source: str, unit: str = "row") -> None:
+        self._name = name
+        self._source = source
+        self._unit = unit
+        self._values = 0
+        self._skipped = 0
+        self._results: list[_Stream | Capture] = []
+        self._open: dict[object, _Stream] = {}
+        self._latest: _Stream | None = None
+        self._native: dict[str, list[Mapping[str, Any]]] = {}
+
+    def add(self, value: object) -> None:
+        """The responses in a value; raises CaptureError for one that seems to be a damaged chunk."""
+        self._values += 1
+        taken, before = False, self._open
+        sent_here = _once(_walk(value, _Place()))
+        if len(sent_here) > 1:  # whole streams: the ID of a later row may be the same, as that of a retry
+            self._open = {}
+        for sent in sent_here:
+            if any(mark in sent.text for mark in _SHORTENED):
+                why = "LiteLLM left out text of the response; log it without a limit and without redaction"
+                raise CaptureError(self._name, f"{self._unit} {self._values:,}: {why}")
+            taken |= self._take(sent)
+        self._open = before
+        if not taken:
+            damaged = not isinstance(value, dict) or bool({"choices", "delta"} & value.keys())
+            if damaged and self._latest is not None and self._latest.open:
+                why = "is among the chunks of a response, but is none; the file is damaged, save it again"
+                raise CaptureError(self._name, f"{self._unit} {self._values:,} ({shown(value)}) {why}")
+            self._skipped += 1
+
+    def captures(self) -> list[Capture]:
+        """The captures; empty if nothing was a response."""
+        captures = [
+            result if isinstance(result, Capture) else self._capture(result) for result in self._results
+        ]
+        if captures and self._skipped:
+            note = _NOTE.format(count(self._skipped, self._unit))
+            captures[0] = replace(captures[0], notes=(*captures[0].notes, note))
+        return captures
+
+    def _take(self, sent: _Sent) -> bool:
+        """False for an error or an end that belongs to no response."""
+        payload, endpoint = sent.payload, sent.endpoint
+        if payload is not None and is_result(payload):
+            self._take_result(payload, sent.place)
+        elif sent.whole or (endpoint is None and is_error(payload) and _failed(sent)):
+            self._append(_body(sent, self._source))
+        elif endpoint is None:
+            if self._latest is None or not self._latest.open:
+                return False
+            self._extend(self._latest, sent)
+        else:
+            key = _key(sent, endpoint)
+            stream = self._open.get(key)
+            if stream is None or not stream.open or _begins(payload):
+                stream = _Stream(endpoint, key, [])
+                self._append(stream)
+                self._open[key] = stream
+            self._latest = stream
+            self._extend(stream, sent)
+        return True
+
+    def _take_result(self, result: Mapping[str, Any], place: _Place) -> None:
+        key = id_of(result)
+        if key is not None and (earlier := self._native.get(key)) is not None:
+            earlier.append(result)
+            return
+        results = [result]
+        if key is not None:
+            self._native[key] = results
+        self._append(_Stream(Endpoint.TOKENS, results, [_Sent("", None, "", place, from_stream=False)]))
+
+    def _append(self, result: _Stream | Capture) -> None:
+        if len(self._results) >= CAPTURES:
+            raise CaptureError(self._name, over(CAPTURES, "responses"))
+        self._results.append(result)
+
+    def _extend(self, stream: _Stream, sent: _Sent) -> None:
+        if len(stream.sent) >= EVENTS:
+            raise CaptureError(self._name, over(EVENTS, "events"))
+        stream.sent.append(sent)
+        if sent.text == DONE or (sent.payload or {}).get("type") in spec_of(stream.endpoint).terminal_types:
+            stream.open = False
+
+    def _capture(self, stream: _Stream) -> Capture:
+        first = stream.sent[0]
+        if stream.endpoint is Endpoint.TOKENS:
+            ids = ids_of(stream.key, self._name)
+            header = _header(first, Endpoint.TOKENS, SGLANG)
+            return Capture(header=header, events=[Event(json.dumps(ids))])
+        if len(stream.sent) == 1 and not first.from_stream and _finished(first.payload):
+            return _body(first, self._source)  # chunk and whole response of completions look alike
+        if stream.endpoint is Endpoint.RESPONSES and len(self._results) > 1:
+            numbered = {((each.payload or {}).get("sequence_number"), each.text) for each in stream.sent}
+            if len({number for number, _ in numbered}) < len(numbered):
+                why = "the events of several responses are mixed and cannot be told apart"
+                raise CaptureError(self._name, f"{why}; save each response as a file")
+        header = _header(first, stream.endpoint, self._source)
+        kept = any(sent.from_stream or sent.text == DONE for sent in stream.sent)
+        header = replace(header, from_client=not kept and not spec_of(stream.endpoint).terminal_types)
+        events = [Event(sent.text, None, sent.event) for sent in stream.sent]
+        notes = tuple(dict.fromkeys(note for sent in stream.sent for note in sent.notes))
+        return Capture(header=header, events=events, notes=notes)
+
+
+def results_of(payloads: Iterable[str], name: str) -> list[Capture]:
+    """The captures of the payloads of a stream of SGLang's `/generate`; empty for another stream."""
+    responses = Responses(name, SGLANG)
+    for payload in map(_parsed, payloads):
+        if is_result(payload):
+            responses.add(payload)
+    return responses.captures()
+
+
+def holds_response(values: Sequence[object]) -> bool:
+    """True if one of the values is or holds what an endpoint sends."""
+    return any(
+        sent.endpoint is not None or _failed(sent) or is_result(sent.payload)
+        for value in values
+        for sent in _walk(value, _Place())
+    )
+
+
+def _walk(value: object, place: _Place, depth: int = _DEPTH, texts: int = _TEXT_DEPTH) -> Iterator[_Sent]:
+    """The payloads in a value, in their order."""
+    if depth == 0:
+        return
+    if isinstance(value, str):
+        if texts:
+            yield from _walk_text(value, place, depth, texts - 1)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _walk(item, place, depth - 1, texts)
+    elif isinstance(value, dict):
+        if endpoint_of_payload(value) is not None or is_result(value) or is_bare_error(value):
+            yield _Sent(_dumped(value), value, "", place, from_stream=False)
+            return
+        place = _around(value, place)
+        for key, inner in value.items():
+            if isinstance(inner, dict | list | str) and _request(inner) is None:
+                yield from _walk(inner, replace(place, branch=place.branch or key), depth - 1, texts)
+
+
+def _once(sent: Iterable[_Sent]) -> list[_Sent]:
+    """The payloads of a row, each response from one of its keys: as a stream where it has that too."""
+    payloads = list(sent)
+    branches: dict[str, _Sent] = {}
+    for each in payloads:
+        name = _id(each)
+        if name and (name not in branches or (branches[name].whole and not each.whole)):
+            branches[name] = each
+    return [
+        each
+        for each in payloads
+        if not (name := _id(each)) or branches[name].place.branch == each.place.branch
+    ]
+
+
+def _id(sent: _Sent) -> str:
+    name = (sent.payload or {}).get("id")
+    return name if isinstance(name, str) else ""
+
+
+def _walk_text(text: str, place: _Place, depth: int, texts: int) -> Iterator[_Sent]:
+    if text.strip() == DONE:
+        yield _Sent(DONE, None, "", place, from_stream=False)
+    elif is_stream(text[:256].encode("utf-8", "replace")):
+        stream = answer(text.encode("utf-8", "replace"), "text")
+        for event in stream.events:
+            if event.kind is EventKind.SSE:
+                payload = _parsed(event.data)
+                notes = stream.notes if event is stream.events[-1] else ()
+                yield _Sent(event.data, payload, event.name, place, from_stream=True, notes=notes)
+    elif text.lstrip()[:1] in {"{", "["} and ('"object"' in text or '"type"' in text or '"error"' in text):
+        try:
+            inner = json.loads(text)
+        except (ValueError, RecursionError):
+            return
+        for sent in _walk(inner, place, depth - 1, texts):
+            yield replace(sent, text=text) if sent.payload is inner else sent
+
+
+def _parsed(text: str) -> Mapping[str, Any] | None:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _dumped(value: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(value)
+    except (ValueError, RecursionError):
+        return ""
+
+
+def _around(row: Mapping[str, Any], place: _Place) -> _Place:
+    """The place of what is in a row."""
+    request = next((found for value in row.values() if (found := _request(value)) is not None), None)
+    if request is None and isinstance(row.get("messages"), list):
+        options = next((row[key] for key in _OPTIONS if isinstance(row.get(key), dict)), None)
+        if options is not None:
+            request = {**options, **{key: row[key] for key in ("model", *_ASKS) if key in row}}
+    status = next((code for key in _STATUS if (code := _status(row.get(key))) is not None), place.status)
+    return _Place(place.request if request is None else request, status, _name(row, place), place.branch)
+
+
+def _name(row: Mapping[str, Any], place: _Place) -> str:
+    names = (place.name, *(row.get(key) for key in _NAMES))
+    return next((name for name in names if name and isinstance(name, str)), "")
+
+
+def _status(value: object) -> int | None:
+    if isinstance(value, dict):
+        value = value.get("code")
+    return value if type(value) is int and 100 <= value < 600 else None
+
+
+def _request(value: object, depth: int = 2) -> Mapping[str, Any] | None:
+    """The body of a request that a value is, as text or under a key of HTTP logs."""
+    if isinstance(value, str) and value.startswith("{") and any(f'"{key}"' in value for key in _ASKS):
+        value = _parsed(value)
+    if not isinstance(value, dict) or endpoint_of_payload(value) is not None:
+        return None
+    if any(key in value for key in _ANSWERS):
+        return None
+    if isinstance(value.get("messages"), list) or ("model" in value and any(key in value for key in _ASKS)):
+        return value
+    inner = (_request(value[key], depth - 1) for key in _INSIDE if depth and key in value)
+    return next((request for request in inner if request is not None), None)
+
+
+def is_bare_error(value: Mapping[str, Any]) -> bool:
+    """True for an error that is a payload itself, not a row that says whether there was one."""
+    beside = any(key in value for key in (*_ANSWERS, *_ASKS, *_NAMES, "request"))
+    return is_error(value) and not beside and not isinstance(value.get("error"), str)
+
+
+def _failed(sent: _Sent) -> bool:
+    return sent.place.status is not None and sent.place.status >= 400
+
+
+def _key(sent: _Sent, endpoint: Endpoint) -> object:
+    """What tells apart the streams of a file: the response's ID, which each chunk has."""
+    return endpoint, sent.place.name, "" if endpoint is Endpoint.RESPONSES else _id(sent)
+
+
+def _begins(payload: Mapping[str, Any] | None) -> bool:
+    return payload is not None and payload.get("type") == "response.created"
+
+
+def _finished(payload: Mapping[str, Any] | None) -> bool:
+    """True for a completion whose choices all have ended."""
+    if payload is None or payload.get("object") != "text_completion":
+        return False
+    choices = payload.get("choices")
+    return isinstance(choices, list) and all(
+        isinstance(choice, dict) and choice.get("finish_reason") is not None for choice in choices
+    )
+
+
+def _header(sent: _Sent, endpoint: Endpoint, source: str) -> Header:
+    payload = sent.payload or {}
+    inner = payload.get("response", payload)
+    model = inner.get("model") if isinstance(inner, dict) else None
+    return Header(
+        endpoint=endpoint,
+        request=redact(sent.place.request),
+        model=model if isinstance(model, str) else None,
+        status=sent.place.status,
+        source=source,
+        extra={"request_id": sent.place.name} if sent.place.name else {},
+    )
+
+
+def _body(sent: _Sent, source: str) -> Capture:
+    endpoint = sent.endpoint
+    header = _header(sent, endpoint or Endpoint.CHAT, source)
+    header = replace(header, endpoint_guessed=endpoint is None)
+    return Capture(header=header, events=[Event(sent.text, kind=EventKind.BODY)])

@@ -1,0 +1,48 @@
+"""Harmony as text."""
+
+import json
+
+import pytest
+
+from inspector.capture.capture import Capture, Endpoint
+from inspector.inspection.inspection import inspect
+from inspector.protocol.harmony.vocab import encode
+from tests.support.foreign import read, refusal
+from tests.support.forms import COMPLETION, IDS, PROMPT
+
+
+def ids(capture: Capture) -> list[int]:
+    (event,) = capture.events
+    parsed: list[int] = json.loads(event.data)
+    return parsed
+
+
+@pytest.mark.parametrize("before", ["", "\n", "<|start|>system<|message|>S<|end|>" + PROMPT, PROMPT])
+@pytest.mark.parametrize("after", ["", "\n", "\r\n"])
+def test_text_is_the_tokens_that_follow_the_prompt(before: str, after: str) -> None:
+    capture = read(before + COMPLETION + after)
+    assert capture.header.endpoint is Endpoint.TOKENS
+    assert ids(capture) == IDS
+    assert capture.header.request == ({"prompt": before} if before.strip() else {})
+    assert "were computed from text" in capture.notes[0]
+    assert inspect(capture).findings == []
+
+
+def test_a_result_of_a_tool_is_part_of_the_prompt_and_a_bad_role_is_not() -> None:
+    call = "<|channel|>commentary to=functions.f<|message|>{}<|call|>"
+    turn = f"{PROMPT}{call}<|start|>functions.f to=assistant<|channel|>commentary<|message|>1<|end|>"
+    assert ids(read(f"{turn}<|start|>assistant{COMPLETION}")) == IDS
+    bad = f"{COMPLETION.removesuffix('<|return|>')}<|end|><|start|>assistantary<|message|>x"
+    assert ids(read(PROMPT + bad)) == encode(bad)
+    assert [str(finding.kind) for finding in inspect(read(PROMPT + bad)).findings] != []
+
+
+def test_a_text_that_stops_within_a_message_is_truncated() -> None:
+    (finding,) = inspect(read(COMPLETION.removesuffix("Hi<|return|>") + "H\n")).findings
+    assert str(finding.kind) == "truncated"
+
+
+def test_a_prompt_alone_is_rejected() -> None:
+    for text in (PROMPT, "<|start|>system<|message|>S<|end|>"):
+        assert refusal(text).startswith("f: contains a prompt and nothing that a model generated")
+    assert refusal("He wrote <|start|> there").startswith("f: unrecognized format")
