@@ -143,6 +143,11 @@ def read_runs(client_reader: Reader, runs: Iterable[MatrixRun], *, say: Say = pr
     return rows
 
 
+def outcome_of(reading: ClientReading) -> ScriptOutcome:
+    """A client's outcome as one of the three of the matrix."""
+    return _OUTCOMES[reading.outcome]
+
+
 def _row(reading: ClientReading) -> str:
     # IDs differ from one recording to the next.
     words = re.sub(r"\b([a-z]+[_-])+[0-9a-f]{16,32}\b", r"\1…", reading.error) or ", ".join(reading.fields)

@@ -19,10 +19,12 @@ from inspector.lab.model import SERVED_NAME
 from inspector.lab.paths import LabPaths, default_root
 from inspector.lab.process import ServerProcess
 from inspector.lab.recording import Target, record, server_version
+from inspector.lab.results import every_run
 from inspector.lab.score import ScriptOutcome, score
 from inspector.lab.scripts import named
 from inspector.lab.server import ServerOptions
 from inspector.lab.session import LabSession
+from tests.support.clients import assert_clients_read_as_before
 from tests.support.lab import SLICE
 
 pytestmark = pytest.mark.vllm
@@ -97,6 +99,11 @@ def test_outcomes_are_those_of_the_built_in_matrix(captures: dict[Target, Captur
             endpoint,
             scored,
         )
+
+
+def test_clients_read_fresh_responses_as_in_the_built_in_matrix(captures: dict[Target, Capture]) -> None:
+    run = next(run for run in every_run() if run.name == f"{CPU_PACKAGE}-{NEWEST}-si{INTERVAL}")
+    assert_clients_read_as_before(run, captures)
 
 
 def test_prompt_without_script(server: ServerProcess) -> None:

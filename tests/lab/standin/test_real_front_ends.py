@@ -26,13 +26,14 @@ from inspector.files.store import FIXTURES
 from inspector.fleet.doctor import check_server
 from inspector.inspection.inspection import inspect
 from inspector.lab import bodies
+from inspector.lab.clients import ENDPOINTS as CLIENT_ENDPOINTS
 from inspector.lab.derender import derender, scale_out
 from inspector.lab.install import installed
 from inspector.lab.model import SERVED_NAME
 from inspector.lab.paths import LabPaths, default_root
 from inspector.lab.process import free_port
 from inspector.lab.recording import Target, ask, record
-from inspector.lab.results import load_runs
+from inspector.lab.results import every_run, load_runs
 from inspector.lab.score import score
 from inspector.lab.scripts import ENDPOINTS, Script, named
 from inspector.lab.server import ServerOptions
@@ -46,6 +47,7 @@ from inspector.net.client.address import Server
 from inspector.net.client.request import LiveRequest
 from inspector.net.runs.registry import Registry
 from inspector.protocol.engines.vllm_rust import VLLM_RUST
+from tests.support.clients import assert_clients_read_as_before
 from tests.support.lab import SLICE
 from tests.support.random_scripts import arguments, parsed, plain, random_script
 from tests.support.upstreams import tapped
@@ -98,6 +100,24 @@ def test_outcomes_and_schedules_are_those_of_the_built_in_matrix(server: Standin
         assert chunking_fault(server.engine, capture, step) is None, target
         expected = shipped.scores[target.endpoint, target.script.name]
         assert score(target.script, capture).outcome is expected.outcome, target
+
+
+def test_clients_read_fresh_responses_as_in_the_built_in_matrix(server: StandinServer) -> None:
+    server.engine.set_steps("3")
+    package = RUST if is_rust(server) else FRONT_END
+    run = next(run for run in every_run() if run.name == f"{package}-{NEWEST_FRONT_END}-si3")
+    endpoints = [
+        endpoint for endpoint in CLIENT_ENDPOINTS if not (is_rust(server) and endpoint in VLLM_RUST.lacks)
+    ]
+    targets = [
+        Target(endpoint, script)
+        for script in named(STREAMED)
+        for endpoint in endpoints
+        if endpoint in script.endpoints
+    ]
+    kept: dict[Target, Capture] = {}
+    record(server.base_url, targets, stream_interval=3, keep=kept.__setitem__)
+    assert_clients_read_as_before(run, kept)
 
 
 def test_audit_of_random_scripts(
