@@ -30,10 +30,18 @@ _ALTERED: Final = frozenset({Kind.GARBLED, Kind.REORDERED, Kind.DUPLICATED, Kind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fix:
-    """A part of what to do; `url` is where it leads, or None."""
+    """A part of what to do."""
 
     text: str
     url: str | None = None
+    """Where it leads."""
+    command: bool = False
+    """Whether the text is a command: one whose result tells two causes apart."""
+
+    @property
+    def words(self) -> str:
+        """The part in a line of text."""
+        return f"To tell them apart: `{self.text}`" if self.command else self.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,14 +58,14 @@ class Summary:
     fixes: tuple[Fix, ...]
     """What to do, with links; empty where nothing is known or needed."""
     decided: bool
-    """False where several causes remain, which `fixes` then names, with how to tell them apart."""
+    """False where another cause remains, which `fixes` then names, with how to tell them apart."""
 
     def row(self) -> dict[str, Any]:
         """The section `summary` of `audit --json`."""
         return {
             "headline": self.headline,
             "fault": self.fault,
-            "fixes": [{"text": fix.text, "url": fix.url} for fix in self.fixes],
+            "fixes": [{"text": fix.words, "url": fix.url} for fix in self.fixes],
         }
 
 
@@ -219,7 +227,7 @@ def fix_words(parts: Iterable[Fix]) -> str:
     line = ""
     for part in parts:
         between = "" if not line else " · " if (part.url or "").startswith("https://") else " "
-        line += f"{between}{part.text}"
+        line += f"{between}{part.words}"
     return line
 
 
@@ -228,8 +236,6 @@ def fixes(examined: Examined) -> list[Fix]:
     cause = examined.cause
     if cause is None:
         return []
-    if cause.alternatives:
-        return [Fix(text=cause.sentence)]
     issue, situation = issues()[cause.id], examined.situation
     steps = steps_in(issue, situation)
     if steps and steps[0].upgrade:
@@ -244,4 +250,7 @@ def fixes(examined: Examined) -> list[Fix]:
     link = next(filter(None, map(_GITHUB.fullmatch, issue.links)), None)
     if link is not None:
         parts.append(Fix(text=f"{link[1]}#{link[2]}", url=link[0]))
+    for alternative in cause.alternatives[:1]:
+        parts.append(Fix(text=f"· Or another cause: {alternative.sentence}"))
+        parts.append(Fix(text=alternative.experiment, command=True))
     return parts
