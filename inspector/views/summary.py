@@ -24,6 +24,7 @@ _NAME_SHOWN: Final = 60
 _GITHUB: Final = re.compile(r"https://github\.com/[\w.-]+/([\w.-]+)/(?:issues|pull)/(\d+)")
 _NOUNS: Final = {REASONING: "reasoning", CONTENT: "answer", TEXT: "text"}
 _ERRORS: Final = frozenset({Code.SERVER_REJECTED_TOKEN, Code.SERVER_REJECTED_HEADER, Code.SERVER_ERROR})
+_LOST_CALLS: Final = frozenset({Code.CALL_LOST, Code.CALL_WITHOUT_EVENTS})
 _CUTS: Final = frozenset({Code.CUT, Code.CUT_AFTER_ERROR})
 _ALTERED: Final = frozenset({Kind.GARBLED, Kind.REORDERED, Kind.DUPLICATED, Kind.ADDED})
 
@@ -117,7 +118,7 @@ def _everything(fields: _Fields) -> str | None:
 
 
 def _broken_call(choice: ChoiceReading, fields: _Fields, findings: Sequence[Finding]) -> str | None:
-    broken = next((finding for finding in findings if finding.code is Code.ARGUMENTS_BROKEN), None)
+    broken = next((finding for finding in findings if finding.kind is Kind.INVALID_TOOL_ARGUMENTS), None)
     if broken is None:
         return None
     return (
@@ -127,7 +128,7 @@ def _broken_call(choice: ChoiceReading, fields: _Fields, findings: Sequence[Find
 
 
 def _lost_call(choice: ChoiceReading, fields: _Fields, findings: Sequence[Finding]) -> str | None:
-    lost = [finding for finding in findings if finding.code is Code.CALL_LOST]
+    lost = [finding for finding in findings if finding.code in _LOST_CALLS]
     if not lost:
         return None
     if len(lost) > 1:
@@ -194,8 +195,8 @@ def _differing(choice: ChoiceReading, fields: _Fields, findings: Sequence[Findin
 
 
 _HEADLINES: Final[Sequence[_Headline]] = (
-    _broken_call,
     _lost_call,
+    _broken_call,
     _error,
     _swallowed,
     _differing,

@@ -45,6 +45,15 @@ def test_a_summary_says_what_the_client_got_and_whose_fault_that_is(
     assert summed.fault.startswith(blame)
 
 
+@pytest.mark.parametrize(
+    "code",
+    [Code.ARGUMENTS_BROKEN, Code.ARGUMENTS_GENERATED_INVALID, Code.ARGUMENTS_INVALID_ORIGIN_UNKNOWN],
+)
+def test_arguments_that_are_not_json_are_a_broken_call_whoever_broke_them(code: Code) -> None:
+    summed = summary(inspector.inspect(CAPTURES[code][0], name="capture"))
+    assert summed.headline == "Your client got a broken tool call: the arguments of f are not valid JSON."
+
+
 def test_of_two_possible_causes_the_fix_names_both_and_has_the_command_that_tells_them_apart() -> None:
     summed = of_fixture("chat-unexpected-token-200002-vllm-0.13.0")
     assert not summed.decided
