@@ -24,16 +24,25 @@ _NAME_SHOWN: Final = 60
 _GITHUB: Final = re.compile(r"https://github\.com/[\w.-]+/([\w.-]+)/(?:issues|pull)/(\d+)")
 _NOUNS: Final = {REASONING: "reasoning", CONTENT: "answer", TEXT: "text"}
 _ERRORS: Final = frozenset({Code.SERVER_REJECTED_TOKEN, Code.SERVER_REJECTED_HEADER, Code.SERVER_ERROR})
+_LOST_CALLS: Final = frozenset({Code.CALL_LOST, Code.CALL_WITHOUT_EVENTS})
 _CUTS: Final = frozenset({Code.CUT, Code.CUT_AFTER_ERROR})
 _ALTERED: Final = frozenset({Kind.GARBLED, Kind.REORDERED, Kind.DUPLICATED, Kind.ADDED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fix:
-    """A part of what to do; `url` is where it leads, or None."""
+    """A part of what to do."""
 
     text: str
     url: str | None = None
+    """Where it leads."""
+    command: bool = False
+    """Whether the text is a command: one whose result tells two causes apart."""
+
+    @property
+    def words(self) -> str:
+        """The part in a line of text."""
+        return f"To tell them apart: `{self.text}`" if self.command else self.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,14 +59,14 @@ class Summary:
     fixes: tuple[Fix, ...]
     """What to do, with links; empty where nothing is known or needed."""
     decided: bool
-    """False where several causes remain, which `fixes` then names, with how to tell them apart."""
+    """False where another cause remains, which `fixes` then names, with how to tell them apart."""
 
     def row(self) -> dict[str, Any]:
         """The section `summary` of `audit --json`."""
         return {
             "headline": self.headline,
             "fault": self.fault,
-            "fixes": [{"text": fix.text, "url": fix.url} for fix in self.fixes],
+            "fixes": [{"text": fix.words, "url": fix.url} for fix in self.fixes],
         }
 
 
@@ -109,7 +118,7 @@ def _everything(fields: _Fields) -> str | None:
 
 
 def _broken_call(choice: ChoiceReading, fields: _Fields, findings: Sequence[Finding]) -> str | None:
-    broken = next((finding for finding in findings if finding.code is Code.ARGUMENTS_BROKEN), None)
+    broken = next((finding for finding in findings if finding.kind is Kind.INVALID_TOOL_ARGUMENTS), None)
     if broken is None:
         return None
     return (
@@ -119,7 +128,7 @@ def _broken_call(choice: ChoiceReading, fields: _Fields, findings: Sequence[Find
 
 
 def _lost_call(choice: ChoiceReading, fields: _Fields, findings: Sequence[Finding]) -> str | None:
-    lost = [finding for finding in findings if finding.code is Code.CALL_LOST]
+    lost = [finding for finding in findings if finding.code in _LOST_CALLS]
     if not lost:
         return None
     if len(lost) > 1:
@@ -186,8 +195,8 @@ def _differing(choice: ChoiceReading, fields: _Fields, findings: Sequence[Findin
 
 
 _HEADLINES: Final[Sequence[_Headline]] = (
-    _broken_call,
     _lost_call,
+    _broken_call,
     _error,
     _swallowed,
     _differing,
@@ -219,7 +228,7 @@ def fix_words(parts: Iterable[Fix]) -> str:
     line = ""
     for part in parts:
         between = "" if not line else " · " if (part.url or "").startswith("https://") else " "
-        line += f"{between}{part.text}"
+        line += f"{between}{part.words}"
     return line
 
 
@@ -228,8 +237,6 @@ def fixes(examined: Examined) -> list[Fix]:
     cause = examined.cause
     if cause is None:
         return []
-    if cause.alternatives:
-        return [Fix(text=cause.sentence)]
     issue, situation = issues()[cause.id], examined.situation
     steps = steps_in(issue, situation)
     if steps and steps[0].upgrade:
@@ -244,4 +251,7 @@ def fixes(examined: Examined) -> list[Fix]:
     link = next(filter(None, map(_GITHUB.fullmatch, issue.links)), None)
     if link is not None:
         parts.append(Fix(text=f"{link[1]}#{link[2]}", url=link[0]))
+    for alternative in cause.alternatives[:1]:
+        parts.append(Fix(text=f"· Or another cause: {alternative.sentence}"))
+        parts.append(Fix(text=alternative.experiment, command=True))
     return parts

@@ -77,12 +77,21 @@ def test_the_first_page_says_what_happened_in_few_words(app: str, open_page: Cal
     expect(page.get_by_role("heading", level=1)).to_have_text(
         "Your client got a broken tool call: the arguments of get_weather are not valid JSON."
     )
+    expect(page.locator(".why b")).to_have_text("The server's fault.")
     seen = page.evaluate(ABOVE_THE_FOLD)
     assert len(seen["words"]) <= WORDS_AT_MOST, f"{len(seen['words'])}: {' '.join(seen['words'])}"
     assert len(seen["focused"]) <= FOCUSED_AT_MOST, "\n".join(seen["focused"])
     box = page.locator("canvas[data-part=pipeline]").bounding_box()
     assert box is not None
     assert box["y"] + box["height"] <= 900
+
+
+def test_the_command_that_tells_two_causes_apart_is_copied(app: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(permissions=["clipboard-read", "clipboard-write"])
+    opened(page, app, "chat-unexpected-token-200002-vllm-0.13.0")
+    page.get_by_role("button", name="Copy the command that tells them apart").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()").startswith("for n in 1 2 3 4 5; do curl")
 
 
 def test_on_a_narrow_screen_the_sentence_and_the_table_come_first(

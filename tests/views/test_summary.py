@@ -5,7 +5,7 @@ import pytest
 import inspector
 from inspector.analysis.audit.kinds import Code
 from inspector.files.store import FIXTURES
-from inspector.views.summary import Summary, summary
+from inspector.views.summary import Summary, fix_words, summary
 from tests.support.every_code import CAPTURES
 
 
@@ -43,6 +43,27 @@ def test_a_summary_says_what_the_client_got_and_whose_fault_that_is(
     assert summed.headline == headline
     assert summed.blame == blame
     assert summed.fault.startswith(blame)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [Code.ARGUMENTS_BROKEN, Code.ARGUMENTS_GENERATED_INVALID, Code.ARGUMENTS_INVALID_ORIGIN_UNKNOWN],
+)
+def test_arguments_that_are_not_json_are_a_broken_call_whoever_broke_them(code: Code) -> None:
+    summed = summary(inspector.inspect(CAPTURES[code][0], name="capture"))
+    assert summed.headline == "Your client got a broken tool call: the arguments of f are not valid JSON."
+
+
+def test_of_two_possible_causes_the_fix_names_both_and_has_the_command_that_tells_them_apart() -> None:
+    summed = of_fixture("chat-unexpected-token-200002-vllm-0.13.0")
+    assert not summed.decided
+    step, link, other, command = summed.fixes
+    assert step.text.startswith("Keep what was delivered")
+    assert other.text.startswith("· Or another cause: A fine-tune learned")
+    assert command.command
+    assert command.text.startswith("for n in 1 2 3 4 5; do curl")
+    assert (link.url or "").startswith("https://github.com/")
+    assert f"To tell them apart: `{command.text}`" in fix_words(summed.fixes)
 
 
 @pytest.mark.parametrize("code", CAPTURES)

@@ -199,7 +199,7 @@ def probe_row(probe: Probe) -> dict[str, Any]:
                 "id": cause.id,
                 "title": cause.title,
                 "streams": cause.streams,
-                "fixes": [{"text": fix.text, "url": fix.url} for fix in cause.fixes],
+                "fixes": [{"text": fix.words, "url": fix.url} for fix in cause.fixes],
             }
             for cause in totals.causes
         ],

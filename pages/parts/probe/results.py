@@ -175,10 +175,13 @@ def _findings(summary: ProbeSummary) -> None:
 
 def _fix(cause: ProbeCause) -> str:
     """What to do about a cause, as Markdown with its links."""
-    words = " ".join(
-        plain(fix.text) if fix.url is None else f"[{plain(fix.text)}]({fix.url})" for fix in cause.fixes
-    )
-    return f"Fix: {words}" if words else ""
+    parts = []
+    for fix in cause.fixes:
+        if fix.command:
+            parts.append(f"To tell them apart: `{fix.text.replace('`', '')}`")
+        else:
+            parts.append(plain(fix.text) if fix.url is None else f"[{plain(fix.text)}]({fix.url})")
+    return f"Fix: {' '.join(parts)}" if parts else ""
 
 
 def _streams(session: Session, run: ProbeRun, probe: Probe) -> None:

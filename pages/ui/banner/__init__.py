@@ -21,7 +21,7 @@ __all__ = ["banner", "facts", "sentence_banner"]
 
 _ROWS_SHOWN: Final = 4
 _WARNINGS_SHOWN: Final = 2
-_TEXT_SHOWN: Final = 160
+_TEXT_SHOWN: Final = 90
 """Characters of a text that are shown, after which it is folded."""
 _AROUND: Final = 30
 """Characters beside a difference that are shown."""
@@ -133,7 +133,7 @@ def sentence_banner(
                     for row in wrong[:_ROWS_SHOWN]
                 ],
                 "more": max(0, len(wrong) - _ROWS_SHOWN),
-                "fixes": [[fix.text, fix.url] for fix in fixes],
+                "fixes": [[fix.text, fix.url, fix.command] for fix in fixes],
                 "decided": decided,
                 "facts": [list(fact) for fact in facts],
                 "notes": list(notes),

@@ -15,8 +15,8 @@ import { visibleParts } from "../text.js";
  * @property {string} why
  * @property {{ field: string, left: FieldPart[] | null, right: FieldPart[] | null }[]} rows that differ
  * @property {number} more rows that differ and are not here
- * @property {[text: string, url: string | null][]} fixes
- * @property {boolean} decided false where several causes remain
+ * @property {[text: string, url: string | null, command: boolean][]} fixes
+ * @property {boolean} decided false where another cause remains
  * @property {[before: string, value: string, after: string][]} facts
  * @property {string[]} notes
  * @property {string | null} report the bug report; empty until it is asked for, null where there are no buttons
@@ -29,6 +29,7 @@ const LEVELS = new Map([
   ["clean", { sign: "✓", word: "clean" }],
 ]);
 const COPIES = "Copy bug report";
+const TELLS = "Copy the command that tells them apart";
 /** @type {WeakMap<Element, string>} the report that was copied last */
 const copied = new WeakMap();
 
@@ -117,10 +118,15 @@ function side(parts, style) {
  */
 function fix({ fixes, decided }, want) {
   const line = make("p", "fix");
-  if (decided) line.append(make("b", "", "Fix: "));
-  for (const [k, [words, url]] of fixes.entries()) {
+  line.append(make("b", "", decided ? "Fix: " : "Likely fix: "));
+  for (const [k, [words, url, command]] of fixes.entries()) {
     if (k) line.append(url?.startsWith("https://") ? " · " : " ");
-    if (url === null) line.append(...paragraph("", words, 900).childNodes);
+    if (command) {
+      const copy = make("button", "link", TELLS);
+      copy.title = words;
+      copy.onclick = () => put(copy, words);
+      line.append(copy);
+    } else if (url === null) line.append(...paragraph("", words, 900).childNodes);
     else if (url.startsWith("https://")) {
       const link = make("a", "", words);
       Object.assign(link, { href: url, target: "_blank", rel: "noreferrer" });
@@ -135,6 +141,21 @@ function fix({ fixes, decided }, want) {
 }
 
 /**
+ * @param {HTMLElement} button
+ * @param {string} text
+ */
+function put(button, text) {
+  navigator.clipboard.writeText(text).then(
+    () => {
+      button.textContent = "Copied";
+    },
+    () => {
+      button.textContent = "Copy again"; // the browser asks for another click
+    },
+  );
+}
+
+/**
  * @param {HTMLElement} root
  * @param {string} report
  * @param {(wish: string) => void} want
@@ -142,19 +163,10 @@ function fix({ fixes, decided }, want) {
 function buttons(root, report, want) {
   const box = make("div", "buttons");
   const copy = make("button", "main", COPIES);
-  const put = () =>
-    navigator.clipboard.writeText(report).then(
-      () => {
-        copy.textContent = "Copied";
-      },
-      () => {
-        copy.textContent = "Copy again"; // the browser asks for another click
-      },
-    );
-  if (report && copied.get(root) !== report) put();
+  if (report && copied.get(root) !== report) put(copy, report);
   copied.set(root, report);
   copy.onclick = () => {
-    if (report) put();
+    if (report) put(copy, report);
     else want("report");
   };
   const check = make("button", "", "Check this server");
