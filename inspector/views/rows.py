@@ -14,7 +14,7 @@ from inspector.analysis.metrics import Figures
 from inspector.analysis.prompt import prompt_of
 from inspector.analysis.reading import ChoiceReading, Reading
 from inspector.capture.deltas import Texts
-from inspector.inspection.inspection import Examined
+from inspector.inspection.inspection import Examined, Inspection
 from inspector.issues import Cause, Situation, first_step, issues
 from inspector.protocol.harmony.reconstruction import Reconstruction
 from inspector.protocol.harmony.text import text_of, texts
@@ -104,6 +104,7 @@ def audit_row(name: str, inspection: Examined) -> dict[str, Any]:
         "model": reading.header.model or reading.stream.model or reading.header.request.get("model"),
         "server_version": reading.server_version,
         "evidence": str(choice.evidence),
+        "unfinished": not reading.ended,
         "verdict": {
             "level": str(verdict.level),
             "sentence": verdict.sentence,
@@ -130,6 +131,11 @@ def audit_row(name: str, inspection: Examined) -> dict[str, Any]:
             for numbered in reading.choices
         ]
     return row
+
+
+def audit_dict(inspection: Inspection) -> dict[str, Any]:
+    """What `audit --json` prints, as docs/audit.schema.json describes it; JSON values only."""
+    return audit_row(inspection.name, inspection)
 
 
 def _choice_row(choice: ChoiceReading) -> dict[str, Any]:
