@@ -17,9 +17,13 @@ from inspector.capture.errors import InspectorError
 from inspector.files.store import load, load_all, loads, loads_all, save
 from inspector.inspection.compare import Comparison, compare
 from inspector.inspection.inspection import Inspection, inspect
+from inspector.inspection.live import LiveInspection, follow
 from inspector.issues import Diagnosis, diagnose_capture, diagnose_text
 from inspector.net.client.transport import async_recording_client, recording_client
+from inspector.version import __version__
 from inspector.views.report import html_report, markdown_report
+from inspector.views.rows import audit_dict
+from inspector.views.tokens import tokens
 
 __all__ = [
     "Capture",
@@ -37,13 +41,17 @@ __all__ = [
     "InspectorError",
     "Kind",
     "Level",
+    "LiveInspection",
     "Reading",
     "Severity",
     "Verdict",
+    "__version__",
     "async_recording_client",
+    "audit_dict",
     "compare",
     "diagnose_capture",
     "diagnose_text",
+    "follow",
     "html_report",
     "inspect",
     "load",
@@ -53,4 +61,5 @@ __all__ = [
     "markdown_report",
     "recording_client",
     "save",
+    "tokens",
 ]

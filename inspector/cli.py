@@ -9,6 +9,7 @@ from typing import Final
 
 from inspector.capture.errors import InspectorError
 from inspector.commands.shared import Parser, tell
+from inspector.version import __version__
 
 _COMMANDS: Final = (
     "audit",
@@ -44,6 +45,7 @@ def parser(only: str | None = None) -> Parser:
         description="Inspect gpt-oss (Harmony) token streams from vLLM.",
         epilog="Every command has --help with an example. To open the dashboard: python -m inspector ui",
     )
+    program.add_argument("--version", action="version", version=f"harmony-inspector {__version__}")
     commands = program.add_subparsers(metavar="COMMAND", required=True)
     for name in _COMMANDS if only is None else (only,):
         import_module(f"inspector.commands.{name}").add_parser(commands)

@@ -61,6 +61,7 @@ from inspector.protocol.engines.engine import Engine
 from inspector.protocol.harmony.transcript import Message, Transcript
 from inspector.protocol.wire.endpoints import EndpointSpec
 from inspector.protocol.wire.stream import ServerError, Stream
+from inspector.views.tokens import TokenFate
 
 __all__ = [
     "Alignment",
@@ -118,6 +119,7 @@ __all__ = [
     "Token",
     "TokenCounts",
     "TokenDifference",
+    "TokenFate",
     "Tokens",
     "Transcript",
     "Transmission",

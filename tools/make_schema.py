@@ -80,6 +80,10 @@ def schema() -> dict[str, Any]:
             "finish_reason": _TEXT_OR_NULL,
             "findings": {"type": "array", "items": {"$ref": "#/$defs/finding"}},
             "notes": {"type": "array", "items": _TEXT},
+            "unfinished": {
+                "type": "boolean",
+                "description": "True for a recording that still grows, or whose recorder was stopped.",
+            },
             "prompt": _or_null("#/$defs/prompt"),
             "violations": {
                 "type": "array",

@@ -1,5 +1,6 @@
 """From the events of a capture to its tokens, messages and deltas; live streams are read as they grow."""
 
+import copy
 import re
 from collections.abc import Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field, replace
@@ -104,6 +105,19 @@ class ChoiceReading:
         """True when the server's final texts are the evidence."""
         return self.evidence in {Evidence.FINAL_OBJECT_AND_COUNT, Evidence.FINAL_OBJECT}
 
+    def apart(self) -> "ChoiceReading":
+        """A copy that does not grow with the stream; the few messages and rejections are copied too."""
+        transcript = copy.copy(self.transcript)
+        transcript.messages = [copy.copy(message) for message in transcript.messages]
+        transcript.rejected_runs = [copy.copy(rejected_run) for rejected_run in transcript.rejected_runs]
+        return replace(
+            self,
+            tokens=Tokens(list(self.tokens.ids), list(self.tokens.events)),
+            transcript=transcript,
+            deltas=list(self.deltas),
+            finals=dict(self.finals),
+        )
+
     def generated(self) -> Texts | None:
         """What a client should get according to the tokens; None when no IDs are known."""
         if not self.has_ids:
@@ -147,6 +161,12 @@ class Reading:
     """False while a live stream is still growing."""
     repeats: frozenset[int] = frozenset()
     """Numbers of events that arrived twice; their second copies are not read."""
+
+    def apart(self) -> "Reading":
+        """A copy that does not grow with the stream; its events are still those of the stream."""
+        stream = copy.copy(self.stream)
+        stream.errors, stream.notices = list(stream.errors), dict(stream.notices)
+        return replace(self, stream=stream, choices=[choice.apart() for choice in self.choices])
 
     @property
     def stopped(self) -> bool:
@@ -218,6 +238,12 @@ class Reading:
         tokens = self.choices[choice].tokens
         event = tokens.events[index]
         return Token(index=index, id=tokens.ids[index], event=event, arrival_s=self.arrival_s(event))
+
+
+UNFINISHED: Final = (
+    "The recording has no last line: it still grows, or its recorder was stopped before the response ended."
+)
+"""The note of a capture that was read before its end."""
 
 
 class _Fold(NamedTuple):
@@ -361,7 +387,9 @@ def read(capture: Capture, *, truth: Sequence[int] | None = None) -> Reading:
     reader = Reader(capture.header, truth=truth)
     with collector_paused():
         reader.receive(capture.events)
-        return reader.reading(end=capture.end, notes=capture.notes, ended=True)
+        growing = capture.unfinished and reader.stream.terminal_event is None
+        notes = (*capture.notes, UNFINISHED) if growing else capture.notes
+        return reader.reading(end=capture.end, notes=notes, ended=not growing)
 
 
 def _is_foreign(choice: ChoiceReading) -> bool:

@@ -127,6 +127,11 @@ class Capture:
     notes: tuple[str, ...] = ()
     """What was lost or uncertain when the file was read, one sentence each."""
 
+    @property
+    def unfinished(self) -> bool:
+        """True for a recording without its last line: it still grows, or its recorder was stopped."""
+        return self.end is None and self.header.started_at is not None
+
 
 class _UsualLine(Struct, gc=False, forbid_unknown_fields=True):
     """A line of one server-sent event; every other line is read with the standard library's JSON."""

@@ -134,7 +134,7 @@ def disk_errors(path: Path | str) -> Iterator[None]:
         raise StoreError(f"{path}: cannot be read ({_words(error)}); check the name and the disk") from error
 
 
-def loads(content: bytes, name: str, *, limit_bytes: int = LIMIT_BYTES) -> Capture:
+def loads(content: bytes | str, name: str = "content", *, limit_bytes: int = LIMIT_BYTES) -> Capture:
     """The capture of a file's content, compressed or not; `name` is for errors. Raises as `load` does."""
     return _only(loads_all(content, name, limit_bytes=limit_bytes), name)
 
@@ -145,8 +145,12 @@ def _only(captures: list[Capture], name: str) -> Capture:
     return captures[0]
 
 
-def loads_all(content: bytes, name: str, *, limit_bytes: int = LIMIT_BYTES) -> list[Capture]:
+def loads_all(
+    content: bytes | str, name: str = "content", *, limit_bytes: int = LIMIT_BYTES
+) -> list[Capture]:
     """The captures of a file's content, one or more."""
+    if isinstance(content, str):
+        content = content.encode("utf-8", "replace")
     if len(content) > limit_bytes:
         why = f"larger than the limit of {_mib(limit_bytes)}; keep only the request you need"
         raise CaptureError(name, why)

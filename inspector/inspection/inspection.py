@@ -6,6 +6,7 @@
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
 
 from inspector.analysis.alignment import Alignment, alignments
 from inspector.analysis.audit import (
@@ -22,6 +23,7 @@ from inspector.analysis.audit.verdict import Verdict, verdict
 from inspector.analysis.reading import ChoiceReading, Reading, read
 from inspector.capture.bounds import FINDINGS
 from inspector.capture.capture import Capture
+from inspector.capture.errors import InspectorError
 from inspector.capture.formats import number
 from inspector.issues import (
     Cause,
@@ -113,8 +115,17 @@ def examine(reading: Reading) -> Examined:
 
 
 def inspect(capture: Capture, *, name: str = "", truth: Sequence[int] | None = None) -> Inspection:
-    """Read, audit and judge a capture; `truth` are token IDs known from outside the stream."""
-    examined = examine(read(capture, truth=truth))
+    """Read, audit and judge a capture; `truth` are token IDs known from outside the stream.
+
+    Raises InspectorError for anything but a capture.
+    """
+    if not isinstance(capture, Capture):
+        raise InspectorError(f"inspect takes a Capture, not a {type(capture).__name__}; {_instead(capture)}")
+    return inspection_of(capture, examine(read(capture, truth=truth)), name=name)
+
+
+def inspection_of(capture: Capture, examined: Examined, *, name: str) -> Inspection:
+    """The inspection of a capture that was examined."""
     return Inspection(
         name=name,
         capture=capture,
@@ -126,6 +137,14 @@ def inspect(capture: Capture, *, name: str = "", truth: Sequence[int] | None = N
         verdict=examined.verdict,
         notes=examined.notes,
     )
+
+
+def _instead(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return "inspect each of them: [inspect(capture) for capture in load_all(path)]"
+    if isinstance(value, str | PathLike):
+        return "load the file first: inspect(load(path))"
+    return "read what a server sent with loads(content), or build a Capture"
 
 
 def diagnose(examined: Examined) -> Diagnosis:

@@ -106,6 +106,7 @@ def audit_row(name: str, inspection: Inspection) -> dict[str, Any]:
         "model": reading.header.model or reading.stream.model or reading.header.request.get("model"),
         "server_version": reading.server_version,
         "evidence": str(choice.evidence),
+        "unfinished": not reading.ended,
         "verdict": {
             "level": str(verdict.level),
             "sentence": verdict.sentence,
@@ -134,6 +135,11 @@ def audit_row(name: str, inspection: Inspection) -> dict[str, Any]:
             for numbered in reading.choices
         ]
     return row
+
+
+def audit_dict(inspection: Inspection) -> dict[str, Any]:
+    """What `audit --json` prints, as docs/audit.schema.json describes it; JSON values only."""
+    return audit_row(inspection.name, inspection)
 
 
 def _choice_row(choice: ChoiceReading) -> dict[str, Any]:

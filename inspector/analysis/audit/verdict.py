@@ -95,13 +95,17 @@ def verdict(
     """The verdict of a reading with its findings; `transmission` is computed where it is not passed."""
     transmission = transmission_of(reading) if transmission is None else transmission
     judged = _verdict(reading, findings, transmission)
-    if not reading.stopped or reading.unread:
+    unfinished = not reading.ended and reading.stream.terminal_event is None
+    if not (reading.stopped or unfinished) or reading.unread:
         return judged
     count = len(reading.choice.tokens)
     after = f" after {counted(count, 'token')}" if count else ""
+    state = f"{'Stopped by you' if reading.stopped else 'Unfinished'}{after}"
     if judged.level is Level.CLEAN:
-        return replace(judged, sentence=f"Stopped by you{after}; nothing was lost until then.")
-    return replace(judged, why=f"Stopped by you{after}. {judged.why}", blame="")
+        return replace(judged, sentence=f"{state}; nothing was lost until then.")
+    if judged.level is Level.UNKNOWN and not reading.stopped:
+        return judged
+    return replace(judged, why=f"{state}. {judged.why}", blame="")
 
 
 def _verdict(reading: Reading, findings: Sequence[Finding], transmission: Transmission) -> Verdict:

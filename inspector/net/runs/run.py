@@ -5,11 +5,10 @@ the lock is a copy. A run outlives its readers.
 """
 
 import asyncio
-import copy
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 from pathlib import Path
@@ -19,10 +18,9 @@ from threading import Lock
 from typing import Final, NamedTuple
 
 from inspector.analysis.metrics import quantile
-from inspector.analysis.reading import ChoiceReading, Reader, Reading
+from inspector.analysis.reading import Reader, Reading
 from inspector.capture.capture import Capture, End, Event, Header
 from inspector.capture.errors import CaptureError, StoreError
-from inspector.capture.tokens import Tokens
 from inspector.files.store import CaptureWriter, open_writer
 from inspector.inspection.inspection import Examined, examine
 from inspector.net.client.outcome import OutcomeKind, RequestOutcome
@@ -259,7 +257,7 @@ class LiveRun:
         with self.lock:
             ended = self.state is RunState.ENDED
             reading = self._reader.reading(end=self.end, ended=ended)
-            return reading if ended else _apart(reading)
+            return reading if ended else reading.apart()
 
     def capture(self) -> Capture:
         """The capture so far."""
@@ -322,24 +320,3 @@ class LiveRun:
         self.look = look
         self._tell()
         return look
-
-
-def _apart(reading: Reading) -> Reading:
-    """A copy that does not grow with the run; the few messages and rejections are copied too."""
-    choices = [_choice_apart(choice) for choice in reading.choices]
-    stream = copy.copy(reading.stream)
-    stream.errors, stream.notices = list(stream.errors), dict(stream.notices)
-    return replace(reading, stream=stream, choices=choices)
-
-
-def _choice_apart(choice: ChoiceReading) -> ChoiceReading:
-    transcript = copy.copy(choice.transcript)
-    transcript.messages = [copy.copy(message) for message in transcript.messages]
-    transcript.rejected_runs = [copy.copy(rejected_run) for rejected_run in transcript.rejected_runs]
-    return replace(
-        choice,
-        tokens=Tokens(list(choice.tokens.ids), list(choice.tokens.events)),
-        transcript=transcript,
-        deltas=list(choice.deltas),
-        finals=dict(choice.finals),
-    )

@@ -52,17 +52,12 @@ def as_zstd_zip(path: Path, members: dict[str, bytes]) -> Path:
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in members.items():
             archive.writestr(name, zstandard.compress(content))
-    archived = bytearray(path.read_bytes())
+    made = bytearray(path.read_bytes())
     for name, plain in members.items():
-        facts = struct.pack("<H4xL", 93, zlib.crc32(plain)), struct.pack("<L", len(plain))
-        for at, method in (
-            (archived.index(name.encode()) - 30, 8),
-            (archived.rindex(name.encode()) - 46, 10),
-        ):
-            archived[at + method : at + method + 2] = facts[0][:2]
-            archived[at + method + 6 : at + method + 10] = facts[0][6:]
-            archived[at + method + 14 : at + method + 18] = facts[1]
-    path.write_bytes(archived)
+        for method in (made.index(name.encode()) - 22, made.rindex(name.encode()) - 36):
+            struct.pack_into("<H", made, method, 93)
+            struct.pack_into("<L4xL", made, method + 6, zlib.crc32(plain), len(plain))
+    path.write_bytes(made)
     return path
 
 
