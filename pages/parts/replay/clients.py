@@ -18,14 +18,15 @@ def clients(session: Session, capture: Chosen, payload: Payload) -> None:
         for client, score in dashboard.matrix_clients().of_capture(capture.name, dashboard.matrix_runs())
         if reading is None or client != reading.client
     ]
-    if reading is None and not recorded:
-        st.text("No SDK has an accumulator for this response.")
-    if reading is not None:
-        st.text(f"{'●' if reading.accepts else '✕'} {reading.sentence}")
+    lines = (
+        ["The openai SDK has no accumulator for this response."]
+        if reading is None
+        else [f"{'●' if reading.accepts else '✕'} {reading.sentence}"]
+    )
     for client, score in recorded:
-        st.text(
-            ": ".join((f"{score.outcome.sign} {client} {score.outcome.client_words}", *score.differences))
-        )
+        words = (f"{score.outcome.sign} {client} {score.outcome.client_words}", *score.differences)
+        lines.append(": ".join(words))
+    st.text("\n".join(lines))
     violations = captures.violations(capture.digest, capture.inspection)
     if not violations:
         st.text("Its events are in the published schema, and agree with each other.")
