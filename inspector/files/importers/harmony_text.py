@@ -4,8 +4,10 @@ Its token IDs are computed. Text that spells a special token cannot be told from
 have split words into other tokens.
 """
 
+import ast
 import json
 import re
+from contextlib import suppress
 from typing import Final
 
 from inspector.capture.bounds import TOKENS, over
@@ -14,7 +16,10 @@ from inspector.capture.errors import CaptureError
 from inspector.files.importers.importer import Content, Importer
 from inspector.protocol.harmony.vocab import Marker, encode
 
-_BEGINS: Final = re.compile(rb"\s*<\|(?:start|channel|message)\|>")
+_BEGINS: Final = re.compile(
+    rb"\s*(?:```\w*\s*)?[\"']?(?:<\|start\|>|(?:assistant)?<\|channel\|>|<\|message\|>)"
+)
+_FENCE: Final = re.compile(r"```\w*\s*(.*?)\n?```\s*", re.DOTALL)
 _OPENED: Final = re.compile(rf"{re.escape(Marker.START.text)}([^<\n]*)")
 _ROLE: Final = "assistant"
 _COMPUTED: Final = (
@@ -31,7 +36,7 @@ def sniff(content: Content) -> bool:
 
 def read(content: Content) -> list[Capture]:
     """One list of tokens, with the prompt as its request; raises CaptureError for a prompt alone."""
-    text = content.data.decode("utf-8", "replace").lstrip().removesuffix("\n").removesuffix("\r")
+    text = _unwrapped(content.data.decode("utf-8", "replace").lstrip())
     if len(text) > TOKENS * 64:
         raise CaptureError(content.name, over(TOKENS, "token IDs"))
     prompt, completion = _parts(text)
@@ -42,9 +47,22 @@ def read(content: Content) -> list[Capture]:
     if len(ids) > TOKENS:
         raise CaptureError(content.name, over(TOKENS, "token IDs"))
     request = {"prompt": prompt} if prompt else {}
-    notes = (_COMPUTED, _SPLIT) if prompt else (_COMPUTED,)
+    notes = (_COMPUTED, _SPLIT) if prompt.count(Marker.START.text) > 1 else (_COMPUTED,)
     header = Header(endpoint=Endpoint.TOKENS, request=request, source="Harmony text")
     return [Capture(header=header, events=[Event(json.dumps(ids))], notes=notes)]
+
+
+def _unwrapped(text: str) -> str:
+    """The text of a file, of a Markdown block, or of a string as JSON or Python writes it."""
+    if (fenced := _FENCE.fullmatch(text)) is not None:
+        return fenced[1]
+    if text.startswith(("'", '"')):
+        for parse in (json.loads, ast.literal_eval):
+            with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+                value = parse(text.rstrip())
+                if isinstance(value, str):
+                    return value
+    return text.removesuffix("\n").removesuffix("\r")
 
 
 def _parts(text: str) -> tuple[str, str]:
@@ -52,7 +70,8 @@ def _parts(text: str) -> tuple[str, str]:
     headers = list(_OPENED.finditer(text))
     others = [at for at, header in enumerate(headers) if not header[1].startswith(_ROLE)]
     if not others:
-        return "", text
+        opened = text.startswith(_ROLE)  # a completion of a prompt that ends in <|start|>
+        return (f"{Marker.START.text}{_ROLE}", text.removeprefix(_ROLE)) if opened else ("", text)
     if others[-1] + 1 == len(headers):
         return text, ""
     start = headers[others[-1] + 1].start(1) + len(_ROLE)

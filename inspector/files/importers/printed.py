@@ -25,19 +25,21 @@ _LOOKED: Final = 8
 """Expressions that are parsed to tell what a file is."""
 _EXPRESSION: Final = 4 * 2**20
 """Characters of one expression, as Python's parser takes some hundred bytes for each."""
+_NAME: Final = r"[A-Za-z_][\w.]{0,80}(?:\[[\w., ]{1,80}\])?"
+"""Also that of a generic class, such as `ParsedResponse[NoneType]`."""
 _LABEL: Final = r"(?i:[\w .]{0,40}(?:ids|tokens?)[\w .]{0,20}[=:])\s*"
 _BEGINS: Final = re.compile(
-    rf"\s*(?:(?:[\w.]{{1,40}} ?[=:]\s*)?(?:\[\s*)?(?:[A-Za-z_][\w.]{{0,80}}\(|{{\s*')|{_LABEL}[\[(])".encode()
+    rf"\s*(?:(?:[\w.]{{1,40}} ?[=:]\s*)?(?:\[\s*)?(?:{_NAME}\(|{{\s*')|{_LABEL}[\[(])".encode()
 )
 _LABEL_AT_MOST: Final = 100
 _LABELLED: Final = re.compile(rf"(?:^|\n)\s*{_LABEL}\Z")
 _NAMED: Final = re.compile(
     rb"\b(?:ChatCompletion(?:Chunk)?|Completion|ModelResponse(?:Stream)?|RequestOutput|Response\w{0,60}Event)"
-    rb"\(\w+="
+    rb"(?:\[[\w., ]{1,80}\])?\(\w+=|\bout=\{'"  # the last is SGLang's log (--log-requests)
 )
-_OPEN: Final = re.compile(r"(?:[A-Za-z_][\w.]{0,80})?[\[({]")
+_OPEN: Final = re.compile(rf"{_NAME}\(|(?:[A-Za-z_][\w.]{{0,80}})?[\[({{]")
 _TOKEN: Final = re.compile(r"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"|[\[({]|[\])}]", re.DOTALL)
-_OBJECT: Final = re.compile(r"\s*(?:[A-Za-z_][\w.]{0,80}\(\w+=|\{)")
+_OBJECT: Final = re.compile(rf"\s*(?:{_NAME}\(\w+=|{{)")
 _NUMBERS: Final = re.compile(r"\[\s*(?:\w+\.)*u?int\d*\(")
 _ELLIPSIS: Final = re.compile(rb"[\s\[(0-9,;+-]*\.\.\.[\s\])0-9,;.+-]*")
 _OURS: Final = re.compile(r"chat\.completion|text_completion|type='response\.|token_ids=")
@@ -57,7 +59,8 @@ def sniff(content: Content) -> bool:
         return True
     at = 0
     if _BEGINS.match(content.data) is None:
-        if (named := _NAMED.search(content.data, 0, _SEARCHED)) is None or not content.is_text:
+        named = _NAMED.search(content.data, 0, _SEARCHED)
+        if named is None or content.nul_at >= 0:
             return False
         at = named.start()
     head = content.data[at : at + _EXPRESSION].decode("utf-8", "ignore")

@@ -113,8 +113,7 @@ class Responses:
             taken |= self._take(sent)
         self._open = before
         if not taken:
-            damaged = not isinstance(value, dict) or bool({"choices", "delta"} & value.keys())
-            if damaged and self._latest is not None and self._latest.open:
+            if _is_damaged(value) and self._latest is not None and self._latest.open:
                 why = "is among the chunks of a response, but is none; the file is damaged, save it again"
                 raise CaptureError(self._name, f"{self._unit} {self._values:,} ({shown(value)}) {why}")
             self._skipped += 1
@@ -192,6 +191,11 @@ class Responses:
         events = [Event(sent.text, None, sent.event) for sent in stream.sent]
         notes = tuple(dict.fromkeys(note for sent in stream.sent for note in sent.notes))
         return Capture(header=header, events=events, notes=notes)
+
+
+def _is_damaged(value: object) -> bool:
+    """True for what may be a chunk whose other keys were lost, not a line of a log between chunks."""
+    return not isinstance(value, dict) or "choices" in value or ("delta" in value and "type" not in value)
 
 
 def results_of(payloads: Iterable[str], name: str) -> list[Capture]:

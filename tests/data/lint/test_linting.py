@@ -56,7 +56,8 @@ def as_zstd_zip(path: Path, members: dict[str, bytes]) -> Path:
     for name, plain in members.items():
         for method in (made.index(name.encode()) - 22, made.rindex(name.encode()) - 36):
             struct.pack_into("<H", made, method, 93)
-            struct.pack_into("<L4xL", made, method + 6, zlib.crc32(plain), len(plain))
+            struct.pack_into("<L", made, method + 6, zlib.crc32(plain))
+            struct.pack_into("<L", made, method + 14, len(plain))
     path.write_bytes(made)
     return path
 

@@ -28,6 +28,13 @@ def test_text_is_the_tokens_that_follow_the_prompt(before: str, after: str) -> N
     assert inspect(capture).findings == []
 
 
+def test_text_in_quotes_or_a_block_and_behind_the_role_is_the_same() -> None:
+    spaced = COMPLETION.replace("Hi", "Hi\n\U0001f9a9 'a\"")
+    for text in (json.dumps(spaced), repr(spaced), f"```text\n{spaced}\n```\n", f"assistant{spaced}"):
+        assert ids(read(text)) == encode(spaced)
+        assert inspect(read(text)).findings == []
+
+
 def test_a_result_of_a_tool_is_part_of_the_prompt_and_a_bad_role_is_not() -> None:
     call = "<|channel|>commentary to=functions.f<|message|>{}<|call|>"
     turn = f"{PROMPT}{call}<|start|>functions.f to=assistant<|channel|>commentary<|message|>1<|end|>"

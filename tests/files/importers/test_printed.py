@@ -4,14 +4,15 @@ import json
 
 import pytest
 from openai._models import construct_type
+from openai.types.chat import ChatCompletion
 from openai.types.responses import ResponseStreamEvent
 
-from inspector.capture.capture import Endpoint
+from inspector.capture.capture import Endpoint, EventKind
 from inspector.files.importers import sniff_and_read
 from inspector.inspection.inspection import inspect
 from inspector.protocol.harmony.vocab import encode
 from tests.support.foreign import CHAT, RESPONSES, known, read, refusal
-from tests.support.forms import CHUNKS, EVENTS, FORMS, IDS, PROMPT, objects
+from tests.support.forms import BODY, CHUNKS, EVENTS, FORMS, IDS, PROMPT, generated, objects
 
 
 def codes(text: str | bytes) -> list[str]:
@@ -26,6 +27,7 @@ def codes(text: str | bytes) -> list[str]:
         "\n".join(map(repr, CHUNKS)),
         "INFO 11-20 22:48 start [1]\n" + "\n".join(f"INFO [7] got: {chunk!r}" for chunk in objects()),
         f"chunks = {objects()!r}",
+        "\n".join(map(repr, objects())).replace("ChatCompletionChunk(", "ParsedChunk[NoneType]("),
     ],
 )
 def test_printed_chunks_give_the_findings_of_the_stream(text: str) -> None:
@@ -87,6 +89,16 @@ def test_a_request_output_has_its_prompt_and_its_steps() -> None:
 )
 def test_what_is_abbreviated_or_no_value_is_rejected(text: str, sentence: str) -> None:
     assert refusal(text).startswith(sentence)
+
+
+def test_a_whole_response_and_a_log_of_sglang_are_read() -> None:
+    body = ChatCompletion.model_construct(None, **BODY)
+    for text in (repr(body), repr(body).replace("ChatCompletion(", "ParsedChatCompletion[NoneType](")):
+        assert [event.kind for event in read(text).events] == [EventKind.BODY]
+    result = generated(IDS, len(IDS))
+    line = f"[2026-01-01 12:00:00 TP0] Finish: obj=GenerateReqInput(rid='r', image=<x>), out={result}"
+    (first, second) = sniff_and_read(f"{line}\n{line.replace('r1', 'r2')}\n".encode(), "f")
+    assert json.loads(first.events[0].data) == json.loads(second.events[0].data) == IDS
 
 
 def test_a_last_value_that_is_cut_off_is_noted() -> None:
