@@ -188,7 +188,7 @@ def test_a_server_is_compared_with_a_baseline(runner: Runner, playback: str) -> 
 
 def test_where_nothing_was_done_nothing_is_uploaded(runner: Runner) -> None:
     (runner.workspace / "harmony-inspector.sarif").write_text("of an earlier step")
-    cases = (
+    cases: tuple[tuple[dict[str, str], str], ...] = (
         ({}, "Set captures"),
         ({"captures": "nothing-*"}, "No file matches"),
         ({"base_url": "http://127.0.0.1:1/v1"}, "127.0.0.1:1"),
