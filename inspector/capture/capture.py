@@ -73,6 +73,25 @@ _STOPPED: Final = frozenset({STOPPED, "stopped by you"})
 """The details that say so in files from before the key `stopped`."""
 
 
+class ClosedBy(StrEnum):
+    """Who closed the connection before the response ended, where it was not the server or the network."""
+
+    CLIENT = "client"
+    """The client of a proxy or middleware that recorded the response."""
+    RECORDER = "recorder"
+    """That proxy, because it was stopped."""
+
+
+CLOSED_BY: Final = {
+    ClosedBy.CLIENT: "the client closed the connection",
+    ClosedBy.RECORDER: "the tap was stopped",
+}
+"""The detail of such an end; in files from before the key `closed_by` it is all that says so."""
+_CLOSED_BY: Final = {detail: by for by, detail in CLOSED_BY.items()} | {
+    "the client closed the stream": ClosedBy.CLIENT
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class End:
     """How the connection ended, as the recorder saw it."""
@@ -86,6 +105,8 @@ class End:
     """Why the recording ended before the response did, one sentence; empty when it holds all of it."""
     stopped: bool = False
     """True if the user of this program ended the request: that says nothing about the server."""
+    closed_by: ClosedBy | None = None
+    """Who cut it, if it is known not to be the server or the network."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,6 +228,8 @@ def end_line(end: End) -> str:
         row["detail"] = end.detail
     if end.stopped:
         row["stopped"] = True
+    if end.closed_by is not None:
+        row["closed_by"] = end.closed_by.value
     if end.unread:
         row["unread"] = end.unread
     return json.dumps(row)
@@ -375,7 +398,9 @@ def _line(row: object, name: str, number: int) -> Event | End:
             raise CaptureError(name, f'end is {_shown(how)}, not "closed" or "cut"', line=number)
         cut = how == "cut"
         stopped = cut and row.get("stopped", detail in _STOPPED) is True
-        return End(at_s=at_s, cut=cut, detail=detail, unread=unread, stopped=stopped)
+        by = row.get("closed_by", _CLOSED_BY.get(detail)) if cut else None
+        closed_by = next((member for member in ClosedBy if member == by), None)
+        return End(at_s=at_s, cut=cut, detail=detail, unread=unread, stopped=stopped, closed_by=closed_by)
     for kind in EventKind:
         if isinstance(row.get(kind.value), str) and isinstance(text, str):
             return Event(row[kind.value], at_s, text, kind)

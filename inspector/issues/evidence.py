@@ -245,9 +245,9 @@ class Evidence:
 
     @cached_property
     def cut(self) -> bool:
-        """True when the connection broke off without an end."""
-        reading = self.reading
-        return reading.stream.terminal_event is None and reading.end is not None and reading.end.cut
+        """True when the server or the network broke the connection off."""
+        reading, end = self.reading, self.reading.end
+        return reading.stream.terminal_event is None and end is not None and end.cut and end.closed_by is None
 
     @cached_property
     def states(self) -> list[State]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from inspector.analysis.audit import Code
-from inspector.capture.capture import Capture, End, Endpoint, Event, EventKind, Header
+from inspector.capture.capture import CLOSED_BY, Capture, ClosedBy, End, Endpoint, Event, EventKind, Header
 from inspector.files.importers import sniff_and_read
 from inspector.protocol.harmony.vocab import encode
 from tests.support.streams import CLOSED, GOOD, LEAK, LOSS, Step, aborted, chat, chat_chunk
@@ -14,6 +14,12 @@ from tests.support.streams import CLOSED, GOOD, LEAK, LOSS, Step, aborted, chat,
 __all__ = ["CAPTURES", "RESPONSES", "answer", "answer_numbered", "by_rust", "call", "item", "response"]
 
 _CUT: Final = End(at_s=None, cut=True, detail="reset by peer")
+
+
+def _closed(by: ClosedBy) -> End:
+    return End(at_s=None, cut=True, detail=CLOSED_BY[by], closed_by=by)
+
+
 _CALL_ON_FINAL: Final = "<|channel|>final to=functions.f<|message|>"
 _PLACE: Final = "<|channel|>commentary to=functions.{} <|constrain|>json<|message|>"
 RESPONSES: Final = Header(endpoint=Endpoint.RESPONSES, status=200)
@@ -351,6 +357,8 @@ CAPTURES: Final[Mapping[Code, Sequence[Capture]]] = {
     Code.CUT_AFTER_ERROR: [
         replace(aborted([_THINK, "Hm"], "boom"), events=aborted([_THINK, "Hm"], "boom").events[:-1], end=_CUT)
     ],
+    Code.CLOSED_BY_CLIENT: [chat(GOOD[:2], finish=None, done=False, end=_closed(ClosedBy.CLIENT))],
+    Code.CLOSED_BY_RECORDER: [chat(GOOD[:2], finish=None, done=False, end=_closed(ClosedBy.RECORDER))],
     Code.INCOMPLETE: [
         answer("Yes", "Yes", status="incomplete", incomplete_details={"reason": "content_filter"}),
         answer("Yes", "Yes", status="incomplete"),

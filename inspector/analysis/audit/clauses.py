@@ -11,6 +11,7 @@ from inspector.analysis.audit.facts import (
     BelowLimit,
     CallAsText,
     CallWithoutEvents,
+    Disconnection,
     EndWithoutAnswer,
     Facts,
     MistakenCall,
@@ -23,7 +24,7 @@ from inspector.analysis.audit.facts import (
 )
 from inspector.analysis.audit.finding import Finding
 from inspector.analysis.audit.kinds import KINDS, Code, Kind
-from inspector.analysis.audit.wording import counted_and_sent, sent_as
+from inspector.analysis.audit.wording import closed_words, counted_and_sent, sent_as
 from inspector.analysis.audit.words import amount, counted, field_words, joined, per_field, quote
 from inspector.capture.deltas import CONTENT, REASONING, tool_index
 
@@ -244,6 +245,10 @@ def _server_error(findings: Sequence[Finding]) -> str:
     return f"the server {aborted(findings[0].delivered or '', status=None)}"
 
 
+def _aborted(findings: Sequence[Finding]) -> str:
+    return f"{closed_words(_of_type(findings, Disconnection)[0])} before the response ended"
+
+
 _WRITTEN: Final[Mapping[Kind, Callable[[Sequence[Finding]], str]]] = {
     Kind.UNSERVED: _unserved,
     Kind.ADDED: _added,
@@ -261,6 +266,7 @@ _WRITTEN: Final[Mapping[Kind, Callable[[Sequence[Finding]], str]]] = {
     Kind.SPECIAL_TOKEN_IN_BODY: _special_token,
     Kind.SERVER_ERROR: _server_error,
     Kind.UNOFFERED_CALL: _unoffered,
+    Kind.ABORTED: _aborted,
 }
 """What is written from the findings of a kind; the other kinds have a clause in `KINDS`."""
 

@@ -240,11 +240,14 @@ class EndWithoutAnswer:
     finish_reason: str | None
 
 
+EndCode = Literal[Code.CUT, Code.CUT_AFTER_ERROR, Code.CLOSED_BY_CLIENT, Code.CLOSED_BY_RECORDER]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disconnection:
     """A connection that ended before the response did."""
 
-    code: Literal[Code.CUT, Code.CUT_AFTER_ERROR]
+    code: EndCode
     words: str | None
     """The transport's error message."""
     detail: str

@@ -32,6 +32,7 @@ class Kind(StrEnum):
     TRUNCATED = "truncated"
     SERVER_ERROR = "server_error"
     DISCONNECTED = "disconnected"
+    ABORTED = "aborted"
     PROTOCOL = "protocol"
     COUNT_MISMATCH = "count_mismatch"
     NO_ANSWER = "no_answer"
@@ -122,6 +123,10 @@ class Code(StrEnum):
     CUT = "cut"
     """The connection ended without a terminal event."""
     CUT_AFTER_ERROR = "cut_after_error"
+    CLOSED_BY_CLIENT = "closed_by_client"
+    """The client closed the connection before a terminal event."""
+    CLOSED_BY_RECORDER = "closed_by_recorder"
+    """The proxy that recorded the response was stopped before a terminal event."""
     INCOMPLETE = "incomplete"
     """The server itself calls the response incomplete."""
     INCOMPLETE_BELOW_LIMIT = "incomplete_below_limit"
@@ -264,6 +269,14 @@ KINDS: Final[dict[Kind, KindInfo]] = {
         marks=False,
         when="the connection ended without a terminal event",
         clause="the connection was closed before the response ended",
+    ),
+    Kind.ABORTED: KindInfo(
+        label="aborted",
+        severity=Severity.WARNING,
+        side=FindingSide.STREAM,
+        marks=False,
+        when="the client, or a proxy that was stopped, closed the connection before the response ended; the server "
+        "did not",
     ),
     Kind.PROTOCOL: KindInfo(
         label="protocol violation",

@@ -1,11 +1,12 @@
 """Findings about the stream itself: reported errors, closed connections, truncation, token counts, order."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 from inspector.analysis.audit.facts import (
     BelowLimit,
     Disconnection,
+    EndCode,
     Incomplete,
     LimitReached,
     NoFacts,
@@ -17,10 +18,10 @@ from inspector.analysis.audit.facts import (
     UnreportedLimit,
 )
 from inspector.analysis.audit.finding import Finding
-from inspector.analysis.audit.kinds import Code, Kind, Severity
+from inspector.analysis.audit.kinds import KINDS, Code, Kind, Severity
 from inspector.analysis.audit.token_estimate import explained_tokens
 from inspector.analysis.reading import ChoiceReading, Evidence, Reading
-from inspector.capture.capture import EventKind
+from inspector.capture.capture import ClosedBy, EventKind
 from inspector.protocol.harmony.reconstruction import Certainty, Reconstruction
 from inspector.protocol.harmony.spelling import TurnEnd
 from inspector.protocol.harmony.text import text_of
@@ -36,6 +37,10 @@ each (`<|end|><|start|>assistant<|channel|>analysis<|message|>`), and up to thre
 _NOISE_PART: Final = 500
 """One token in so many may differ between sampling and encoding its text again; that is not reported."""
 _ERROR_STATUS: Final = 400
+_CLOSED_BY: Final[Mapping[ClosedBy, EndCode]] = {
+    ClosedBy.CLIENT: Code.CLOSED_BY_CLIENT,
+    ClosedBy.RECORDER: Code.CLOSED_BY_RECORDER,
+}
 _BODY_SHOWN: Final = 400
 
 
@@ -102,18 +107,19 @@ def _disconnected(reading: Reading, *, error_reported: bool) -> Finding | None:
     finished = all(choice.finish_reason is not None for choice in reading.choices)
     if not cut and (error_reported or finished or stream.bodies):
         return None
+    words = end.detail or None if end is not None else None
+    code: EndCode = Code.CUT_AFTER_ERROR if error_reported else Code.CUT
+    if end is not None and end.closed_by is not None:
+        code = _CLOSED_BY[end.closed_by]
+    kind = Kind.ABORTED if code in _CLOSED_BY.values() else Kind.DISCONNECTED
     last = len(reading.events)
     return Finding(
-        kind=Kind.DISCONNECTED,
-        severity=Severity.ERROR,
-        facts=Disconnection(
-            code=Code.CUT_AFTER_ERROR if error_reported else Code.CUT,
-            words=end.detail or None if end is not None else None,
-            detail=reading.spec.end,
-        ),
+        kind=kind,
+        severity=KINDS[kind].severity,
+        facts=Disconnection(code=code, words=words, detail=reading.spec.end),
         event_start=last - 1 if last else None,
         event_end=last if last else None,
-        delivered=end.detail if end is not None and end.detail else None,
+        delivered=words,
     )
 
 

@@ -68,6 +68,7 @@ _MESSAGE_SHOWN: Final = 120
 _OTHER_MODELS: Final = "This program checks the streams of gpt-oss models; other models have other tokens."
 _HTTP_ERROR: Final = 400
 _LOST_ANSWERS: Final = frozenset({Code.TEXT_LOST, Code.CALL_LOST, Code.REJECTED_SILENTLY})
+_CUT_SHORT: Final = frozenset({Kind.SERVER_ERROR, Kind.DISCONNECTED, Kind.ABORTED})
 _BY_PARSER: Final = frozenset({Code.SERVER_REJECTED_TOKEN, Code.SERVER_REJECTED_HEADER})
 _BLIND: Final = frozenset({Evidence.NONE, Evidence.USAGE})
 _STREAMED_SINCE: Final = "0.12"
@@ -75,6 +76,7 @@ _STREAMED_SINCE: Final = "0.12"
 _WITHOUT_TEXT: Final = "web_search_call"
 """The item of a tool of the server that does not have what the model wrote to it."""
 _WARNINGS: Final = (
+    Kind.ABORTED,
     Kind.UNSERVED,
     Kind.TRUNCATED,
     Kind.COUNT_MISMATCH,
@@ -174,7 +176,7 @@ def _nothing_delivered(reading: Reading, findings: Sequence[Finding]) -> bool:
     """Whether all that was to be the answer is lost, and no error of the server says so."""
     kinds = {finding.kind for finding in findings}
     lost = any(finding.code in _LOST_ANSWERS and finding.field != REASONING for finding in findings)
-    if not lost or not reading.ended or not kinds.isdisjoint({Kind.SERVER_ERROR, Kind.DISCONNECTED}):
+    if not lost or not reading.ended or not kinds.isdisjoint(_CUT_SHORT):
         return False
     return not any(
         got.content.strip()
@@ -395,6 +397,8 @@ def _why(reading: Reading, findings: Sequence[Finding], transmission: Transmissi
             return f"The model's stream is well formed. {checked}"
     if _misfiled_at_the_end(reading, findings):
         return f"The final object has it too: the server misread a header, or the model wrote a malformed one. {checked}"
+    if kinds == {Kind.ABORTED} and reading.choice.has_ids:
+        return f"Nothing was lost until then. {checked}"
     if kinds and kinds <= {Kind.SPECIAL_TOKEN_IN_BODY, Kind.NO_ANSWER, Kind.ADDED}:
         complete = reading.choice.has_ids or reading.choice.evidence is Evidence.FINAL_OBJECT_AND_COUNT
         return f"Nothing was lost. {checked}" if complete else checked

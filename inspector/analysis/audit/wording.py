@@ -22,6 +22,7 @@ from inspector.analysis.audit.finding import Finding
 from inspector.analysis.audit.kinds import KINDS, Code
 from inspector.analysis.audit.rejection import Rejection, UnsentKind
 from inspector.analysis.audit.words import counted, field_words, quote, tokens_words
+from inspector.capture.capture import CLOSED_BY, ClosedBy
 from inspector.capture.formats import listed
 
 _OFFERED_NAMED: Final = 4
@@ -189,6 +190,8 @@ def explain(finding: Finding) -> str:
             return f"The server reported an error: {quote((finding.delivered or '').rstrip('.'), 200)}."
         case Code.CUT:
             return f"The connection ended before {facts.detail}{_words(facts)}."
+        case Code.CLOSED_BY_CLIENT | Code.CLOSED_BY_RECORDER:
+            return f"{_upper(closed_words(facts))} before {facts.detail}."
         case Code.CUT_AFTER_ERROR:
             return f"The connection was closed after the server's error{_words(facts)}."
         case Code.INCOMPLETE:
@@ -255,6 +258,11 @@ def _where(finding: Finding) -> str:
 
 def _upper(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+def closed_words(facts: Disconnection) -> str:
+    """Who closed the connection, as a clause."""
+    return CLOSED_BY[ClosedBy.CLIENT if facts.code is Code.CLOSED_BY_CLIENT else ClosedBy.RECORDER]
 
 
 def _words(facts: Disconnection) -> str:

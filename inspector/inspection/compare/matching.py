@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from inspector.analysis.audit import Finding, Kind, Severity
 from inspector.inspection.compare.sequences import Sides
 
-_ABOUT_THE_STREAM = {Kind.DISCONNECTED, Kind.PROTOCOL, Kind.COUNT_MISMATCH}
+_ABOUT_THE_STREAM = {Kind.DISCONNECTED, Kind.ABORTED, Kind.PROTOCOL, Kind.COUNT_MISMATCH}
 """Their texts hold counts and transport words, which differ from run to run."""
 
 

@@ -20,7 +20,7 @@ _SERVERS: Final = kinds_of(FindingSide.TEXT, FindingSide.ABORT)
 """Kinds that a server causes, whatever the model emitted."""
 
 _MODELS: Final = kinds_of(FindingSide.MODEL)
-_BROKEN_OFF: Final = frozenset({Kind.SERVER_ERROR, Kind.DISCONNECTED})
+_BROKEN_OFF: Final = frozenset({Kind.SERVER_ERROR, Kind.DISCONNECTED, Kind.ABORTED})
 
 _BY_IDS: Final = "Compared by the token IDs of both sides."
 _BY_FINALS: Final = (

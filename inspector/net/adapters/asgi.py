@@ -15,7 +15,7 @@ from typing import Final
 import httpx
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from inspector.capture.capture import Endpoint
+from inspector.capture.capture import CLOSED_BY, ClosedBy, Endpoint
 from inspector.net.client.recorder import Sink
 from inspector.net.client.transport import endpoint_of
 from inspector.net.tap.folder import FolderSink
@@ -23,7 +23,6 @@ from inspector.net.tap.recording import ResponseRecording
 
 _LOG: Final = logging.getLogger(__name__)
 _BODY_AT_MOST: Final = 64 * 2**20
-_LEFT: Final = "the client closed the connection"
 _STOPPED: Final = "the app's server ended the request"
 
 
@@ -78,12 +77,12 @@ class RecordResponses:
         try:
             await self._app(scope, received, sent)
         except asyncio.CancelledError:
-            listener.close(_LEFT if listener.left else _STOPPED)
+            listener.close(_STOPPED)
             raise
         except BaseException as error:
-            listener.close(_LEFT if listener.left else f"{type(error).__name__} in the app")
+            listener.close(f"{type(error).__name__} in the app")
             raise
-        listener.close(_LEFT if listener.left else "the app ended without an end of the response")
+        listener.close("the app ended without an end of the response")
 
 
 class _Listener:
@@ -124,12 +123,15 @@ class _Listener:
             _LOG.exception("recording stopped")
 
     def close(self, detail: str) -> None:
-        """The response ended; `detail` says what cut it, empty if it is complete."""
+        """The response ended; `detail` says what cut it unless the client left, empty if it is complete."""
         if self._done or self._recording is None:
             return
         self._done = True
+        closed_by = ClosedBy.CLIENT if detail and self.left else None
         try:
-            self._recording.close(detail, self._version)
+            self._recording.close(
+                detail if closed_by is None else CLOSED_BY[closed_by], self._version, closed_by=closed_by
+            )
         except Exception:
             _LOG.exception("recording stopped")
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final, Protocol
 
 from inspector.capture.bounds import EVENTS, LINES, RECORDED_BYTES
-from inspector.capture.capture import End, Event, EventKind, Header
+from inspector.capture.capture import ClosedBy, End, Event, EventKind, Header
 from inspector.net.client.decoding import Decoder, Undecodable, decoder
 from inspector.protocol.wire.endpoints import DONE, TERMINAL_TYPES
 from inspector.protocol.wire.sse import SseDecoder, SseItem
@@ -131,7 +131,7 @@ class Recorder:
         self._sse = None
         self._raw.clear()
 
-    def close(self, detail: str = "", *, stopped: bool = False) -> None:
+    def close(self, detail: str = "", *, stopped: bool = False, closed_by: ClosedBy | None = None) -> None:
         """The body ended; `detail` says what cut it, empty if it is complete; `stopped` if the user did."""
         if self.closed:
             return
@@ -156,6 +156,7 @@ class Recorder:
             detail=detail if cut else "",
             unread=self.unread,
             stopped=cut and stopped,
+            closed_by=closed_by if cut else None,
         )
         self._sink.ended(run, end)
 

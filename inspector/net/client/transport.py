@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import httpx
 
-from inspector.capture.capture import STOPPED, End, Endpoint, Event, Header
+from inspector.capture.capture import CLOSED_BY, STOPPED, ClosedBy, End, Endpoint, Event, Header
 from inspector.capture.errors import CaptureError, StoreError
 from inspector.capture.redaction import redact
 from inspector.files.store import CaptureWriter, open_writer
@@ -27,8 +27,6 @@ from inspector.net.client.redirects import is_redirect
 from inspector.net.client.secrets import secrets_of, without_secrets
 from inspector.protocol.wire.endpoints import endpoint_of_path
 from inspector.protocol.wire.stream import loads
-
-CLOSED: Final = "the client closed the stream"
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -133,7 +131,7 @@ class _Recorded(httpx.SyncByteStream):
 
     def close(self) -> None:
         self._stream.close()
-        self._recorder.close(CLOSED)
+        self._recorder.close(CLOSED_BY[ClosedBy.CLIENT], closed_by=ClosedBy.CLIENT)
 
 
 class AsyncRecordingTransport(httpx.AsyncBaseTransport):
@@ -199,7 +197,7 @@ class _AsyncRecorded(httpx.AsyncByteStream):
                 await self._drain()
         finally:
             await self._stream.aclose()
-            self._recorder.close(CLOSED)
+            self._recorder.close(CLOSED_BY[ClosedBy.CLIENT], closed_by=ClosedBy.CLIENT)
 
     async def _drain(self) -> None:
         with suppress(TimeoutError):
@@ -290,8 +288,8 @@ class _Quiet(Recorder):
     def chunk(self, raw: bytes) -> None:
         self._guarded(lambda: super(_Quiet, self).chunk(raw))
 
-    def close(self, detail: str = "", *, stopped: bool = False) -> None:
-        self._guarded(lambda: super(_Quiet, self).close(detail, stopped=stopped))
+    def close(self, detail: str = "", *, stopped: bool = False, closed_by: ClosedBy | None = None) -> None:
+        self._guarded(lambda: super(_Quiet, self).close(detail, stopped=stopped, closed_by=closed_by))
 
     def _guarded(self, step: Callable[[], None]) -> None:
         try:

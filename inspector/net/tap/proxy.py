@@ -19,7 +19,7 @@ import httpx
 from starlette.routing import BaseRoute, Mount
 from starlette.types import Receive, Scope, Send
 
-from inspector.capture.capture import Endpoint
+from inspector.capture.capture import CLOSED_BY, ClosedBy, Endpoint
 from inspector.capture.errors import InspectorError
 from inspector.net.client.address import Server
 from inspector.net.client.failures import connection_failure
@@ -35,9 +35,6 @@ from inspector.protocol.engines import Engine, engine_of
 from inspector.protocol.wire.endpoints import EndpointSpec, endpoint_of_resumed, spec_of
 from inspector.protocol.wire.event_json import dumps
 from inspector.protocol.wire.stream import loads
-
-CLIENT_LEFT: Final = "the client closed the connection"
-STOPPED: Final = "the tap was stopped"
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _IDLE_S: Final = 2.0  # vLLM's uvicorn closes idle connections after 5 s; a closing one must not be taken
@@ -103,12 +100,12 @@ class Tap:
         )
         self._models = f"{server.v1.removeprefix(server.root)}/models".encode()
         self._version_task: asyncio.Task[None] | None = None
-        self.left = CLIENT_LEFT
-        """The `End.detail` of a stream that is cut on this side."""
+        self.closed_by = ClosedBy.CLIENT
+        """Who closes a stream that is cut on this side."""
 
     def stop(self) -> None:
         """The program ends: streams that are cut from now on were not closed by the client."""
-        self.left = STOPPED
+        self.closed_by = ClosedBy.RECORDER
 
     async def aclose(self) -> None:
         """Close the connections to the upstream."""
@@ -213,9 +210,9 @@ class _ProxiedExchange:
         try:
             await self._pass()
         except ClientLeft:
-            self._close(self._tap.left)
+            self._cut_here()
         except asyncio.CancelledError:
-            self._close(self._tap.left)
+            self._cut_here()
             raise
         except (httpx.TransportError, httpx.StreamError, OSError) as error:
             sentence = connection_failure(error, self._tap.upstream.server, begun=self._begun).sentence
@@ -327,9 +324,13 @@ class _ProxiedExchange:
         await self._send({"type": "http.response.start", "status": status, "headers": headers})
         await self._send({"type": "http.response.body", "body": body, "more_body": False})
 
-    def _close(self, detail: str) -> None:
+    def _cut_here(self) -> None:
+        self._close(CLOSED_BY[self._tap.closed_by], closed_by=self._tap.closed_by)
+
+    def _close(self, detail: str, *, closed_by: ClosedBy | None = None) -> None:
         if self._recording is not None:
-            self._recording.close(detail, self._tap.version, self._tap.owned_by)
+            tap = self._tap
+            self._recording.close(detail, tap.version, tap.owned_by, closed_by=closed_by)
 
 
 def _trust(verify: bool | str) -> ssl.SSLContext:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import httpx
 
-from inspector.capture.capture import Endpoint
+from inspector.capture.capture import ClosedBy, Endpoint
 from inspector.capture.redaction import redact
 from inspector.net.client.recorder import Recorder, Sink
 from inspector.net.client.secrets import secrets_of, without_secrets
@@ -59,10 +59,17 @@ class ResponseRecording:
         except Exception:
             self._failed()
 
-    def close(self, detail: str, version: str | None, owned_by: str | None = None) -> None:
+    def close(
+        self,
+        detail: str,
+        version: str | None,
+        owned_by: str | None = None,
+        *,
+        closed_by: ClosedBy | None = None,
+    ) -> None:
         """The response ended; `detail` says what cut it, empty if it is complete."""
         self._now_s = self._clock()
-        self._guarded(lambda: self._made(version, owned_by).close(detail))
+        self._guarded(lambda: self._made(version, owned_by).close(detail, closed_by=closed_by))
         self._stopped = True
 
     def _made(self, version: str | None, owned_by: str | None) -> Recorder:

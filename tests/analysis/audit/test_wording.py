@@ -27,6 +27,7 @@ WARNINGS = {
     Kind.NO_ANSWER,
     Kind.UNKNOWN_HEADER,
     Kind.UNOFFERED_CALL,
+    Kind.ABORTED,
     Kind.PROTOCOL,
 }
 

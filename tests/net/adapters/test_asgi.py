@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from inspector.capture.capture import End, Event, Header
+from inspector.capture.capture import ClosedBy, End, Event, Header
 from inspector.files.store import load
 from inspector.inspection.inspection import inspect
 from inspector.net.adapters.asgi import RecordResponses
@@ -210,6 +210,7 @@ def test_who_ended_a_response_early_is_told_in_the_capture(way: str) -> None:
             "break": "RuntimeError in the app",
         }[way]
     )
+    assert end.closed_by is (ClosedBy.CLIENT if way in {"disconnect", "send"} else None)
     assert len(kept.events[0]) == 1
 
 

@@ -7,7 +7,7 @@ import httpx
 import openai
 import pytest
 
-from inspector.capture.capture import EventKind
+from inspector.capture.capture import ClosedBy, EventKind
 from inspector.files.store import load
 from inspector.inspection.inspection import inspect
 from inspector.net.client.transport import async_recording_client, recording_client
@@ -108,7 +108,10 @@ def test_a_client_that_leaves_early_has_an_early_end(tmp_path: Path) -> None:
     capture = load(out)
     assert capture.end is not None
     assert capture.end.cut
-    assert capture.end.detail == "the client closed the stream"
+    assert (capture.end.detail, capture.end.closed_by) == (
+        "the client closed the connection",
+        ClosedBy.CLIENT,
+    )
 
 
 def test_a_disk_that_refuses_does_not_disturb_the_program(

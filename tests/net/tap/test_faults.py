@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from inspector.analysis.audit import Kind
-from inspector.capture.capture import Capture, EventKind
+from inspector.capture.capture import Capture, ClosedBy, EventKind
 from inspector.inspection.inspection import inspect
 from inspector.lab.process import free_port
 from tests.support.answers import CHAT, DONE, SAID, answering, certificate
@@ -131,7 +131,10 @@ def test_a_stall_is_passed_on_until_the_client_gives_up() -> None:
     assert b"".join(came) == b"".join(SAID[:2])
     assert len(capture.events) == 2
     assert capture.end is not None
-    assert capture.end.detail == "the client closed the connection"
+    assert (capture.end.detail, capture.end.closed_by) == (
+        "the client closed the connection",
+        ClosedBy.CLIENT,
+    )
 
 
 def test_a_cut_between_events_is_passed_on() -> None:
