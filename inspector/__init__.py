@@ -14,13 +14,13 @@ from inspector.analysis.audit.verdict import Level, Verdict
 from inspector.analysis.reading import Evidence, Reading
 from inspector.capture.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.capture.errors import InspectorError
+from inspector.capture.version import __version__
 from inspector.files.store import load, load_all, loads, loads_all, save
 from inspector.inspection.compare import Comparison, compare
 from inspector.inspection.inspection import Inspection, inspect
 from inspector.inspection.live import LiveInspection, follow
 from inspector.issues import Diagnosis, diagnose_capture, diagnose_text
 from inspector.net.client.transport import async_recording_client, recording_client
-from inspector.version import __version__
 from inspector.views.report import html_report, markdown_report
 from inspector.views.rows import audit_dict
 from inspector.views.tokens import tokens

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from inspector.capture.errors import InspectorError
+from inspector.capture.version import __version__
 from inspector.commands.shared import Parser, tell
-from inspector.version import __version__
 
 _COMMANDS: Final = (
     "audit",

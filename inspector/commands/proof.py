@@ -14,7 +14,7 @@ from typing import Final
 
 from inspector.capture.capture import Endpoint
 from inspector.capture.errors import ConnectionFailed, InspectorError, LabError, StoreError
-from inspector.capture.program import program
+from inspector.capture.version import __version__
 from inspector.commands.asking import add_connection_options, server_of
 from inspector.commands.shared import Commands, print_json, say, tell, write_text
 from inspector.fleet.probe import prompts_of_file
@@ -233,7 +233,7 @@ def _proof(
         cells=cells,
         commands=commands,
         workload=f"the prompts of {arguments.prompts}" if arguments.prompts else WORKLOAD,
-        made=f"{at} by Harmony Inspector {program().version}, with a budget of {_budget(arguments.minutes)}",
+        made=f"{at} by Harmony Inspector {__version__}, with a budget of {_budget(arguments.minutes)}",
         folder=arguments.out / "captures",
     )
 

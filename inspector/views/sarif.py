@@ -11,7 +11,7 @@ from urllib.parse import quote
 from inspector.analysis.audit import Finding, Severity, explain
 from inspector.analysis.audit.kinds import KINDS, FindingSide, Kind, kind_label
 from inspector.capture.formats import count
-from inspector.capture.program import program
+from inspector.capture.version import __version__
 from inspector.inspection.inspection import Inspection
 from inspector.issues import Cause
 
@@ -49,9 +49,7 @@ class Place(NamedTuple):
 def sarif(tool: str, results: Sequence[dict[str, Any]], rule_text: Callable[[str], RuleText]) -> str:
     """A document of one run."""
     results = results[:RESULTS_AT_MOST]
-    driver: dict[str, Any] = {"name": tool, "version": program().version}
-    if program().home is not None:
-        driver["informationUri"] = program().home
+    driver: dict[str, Any] = {"name": tool, "version": __version__}
     driver["rules"] = [
         _rule(rule, rule_text(rule)) for rule in sorted({result["ruleId"] for result in results})
     ]

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from inspector.analysis.audit import Finding, Severity
 from inspector.analysis.metrics import Figures, figures
-from inspector.capture.program import program
 from inspector.capture.redaction import redact
+from inspector.capture.version import __version__
 from inspector.inspection.inspection import Inspection
 from inspector.issues import Answer, first_step, together
 from inspector.protocol.engines import DEFAULT
@@ -136,7 +136,7 @@ def _environment(inspection: Inspection, metrics: Figures) -> list[tuple[str, st
         rows.append(("recorded", header.started_at))
     if header.source:
         rows.append(("recorded by", header.source))
-    rows.append(("read with", f"harmony-inspector {program().version}, {_harmony_library()}"))
+    rows.append(("read with", f"harmony-inspector {__version__}, {_harmony_library()}"))
     return [(name, masked(value)[:400]) for name, value in rows]
 
 
