@@ -46,7 +46,8 @@ level = "prompt warning" if warned else inspection.verdict.level
 st.set_page_config(page_title=f"{level}: {capture.name} · Replay · Harmony Inspector")
 row = captures.fact_row(capture.digest, choice, inspection)
 parts = captures.field_parts(capture.digest, choice, inspection)
-readable = dashboard.violations_sentence(captures.violations(capture.digest, inspection))
+violations = captures.violations(capture.digest, inspection)
+readable = dashboard.violations_sentence(violations)
 banner(
     inspection,
     choice=choice,
@@ -63,7 +64,10 @@ payload = captures.payload(capture.digest, choice, inspection)
 strip(payload, session, key="replay_strip")
 number = events.opened_event(session, inspection, choice, payload)
 raw_events(payload, session.selection.token, [events.raw(inspection, number)], key="replay_raw")
-opened = section(session, ["Texts", "Timeline", "Events", "Clients", "Request"], key="replay_section")
+# Whatever a current SDK cannot read has a violation; for captures of the matrix, older ones were asked too.
+about_clients = ["Clients"] if violations or captures.is_of_matrix(capture.name) else []
+sections = ["Texts", "Timeline", "Events", *about_clients, "Request"]
+opened = section(session, sections, key="replay_section")
 session.show_address()
 if opened == "Texts":
     fields(parts, key="replay_fields")

@@ -61,6 +61,11 @@ def is_built_in(name: str) -> bool:
     return name in _builtins()
 
 
+def is_of_matrix(name: str) -> bool:
+    """True for a name of a capture of the matrix."""
+    return "/" in name
+
+
 def title(session: Session, name: str) -> str:
     """A capture's line in a picker, plain text: its title, its name and what it shows."""
     if (built_in := _builtins().get(name)) is not None:
@@ -208,7 +213,7 @@ def open_linked(session: Session, *, turned: bool) -> None:
     """Open the captures of the matrix that the address names; choose its `capture` on a newly opened page."""
     for parameter in ("left", "right", "capture"):
         name = st.query_params.get(parameter, "")
-        if "/" not in name:
+        if not is_of_matrix(name):
             continue
         if name not in session.opened and (opened := _of_matrix(name)) is not None:
             take(session, [opened])

@@ -12,6 +12,8 @@ def section(session: Session, names: Sequence[str], *, key: str, first: str | No
     linked = session.section or st.query_params.get("section")
     if went_back() or (key not in st.session_state and linked in names):
         st.session_state[key] = linked if linked in names else first
+    if st.session_state.get(key, first) not in {first, None, *names}:  # of the capture before
+        del st.session_state[key]
     opened = st.segmented_control("Details", names, default=first, key=key, label_visibility="collapsed")
     session.section = None if opened == first else opened
     if session.section is not None:

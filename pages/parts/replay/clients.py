@@ -1,5 +1,7 @@
 """Which clients can read a capture: the installed SDK, those of the lab; and what its events violate."""
 
+from typing import Final
+
 import streamlit as st
 
 from inspector import dashboard
@@ -9,10 +11,14 @@ from pages.ui.rows import rows
 from pages.ui.state import Selection, Session
 from pages.ui.strip import Payload
 
+_EVENTS_AT_MOST: Final = 20_000
+"""Events that the SDK reads in about three seconds."""
+
 
 def clients(session: Session, capture: Chosen, payload: Payload) -> None:
     """Draw what each client made of the response, and where its events break the published schema."""
-    reading = captures.client_reading(capture.digest, capture.inspection)
+    small = len(capture.inspection.reading.events) <= _EVENTS_AT_MOST
+    reading = captures.client_reading(capture.digest, capture.inspection) if small else None
     recorded = [
         (client, score)
         for client, score in dashboard.matrix_clients().of_capture(capture.name, dashboard.matrix_runs())
