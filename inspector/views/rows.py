@@ -106,6 +106,7 @@ def audit_row(name: str, inspection: Examined) -> dict[str, Any]:
         "evidence": str(choice.evidence),
         "verdict": {
             "level": str(verdict.level),
+            "outcome": str(verdict.outcome),
             "sentence": verdict.sentence,
             "why": verdict.why,
             "known": verdict.known,

@@ -18,6 +18,7 @@ from inspector.analysis.audit.fields import FieldState, field_texts
 from inspector.analysis.audit.finding import Finding
 from inspector.analysis.audit.kinds import KINDS, Code, FindingSide, Kind, Severity
 from inspector.analysis.audit.missing_ids import evidence_hint
+from inspector.analysis.audit.outcome import ResponseOutcome, response_outcome
 from inspector.analysis.audit.rejection import Rejection
 from inspector.analysis.audit.transmission import Transmission, transmission_of
 from inspector.analysis.audit.wording import unended
@@ -55,6 +56,8 @@ class Verdict:
     """Who did what."""
     why: str
     """What it was checked against, and whose fault the loss probably is."""
+    outcome: ResponseOutcome = ResponseOutcome.UNKNOWN
+    """What became of the response; a response may be complete and have errors of the model."""
     known: str = ""
     """The likeliest known issue and its first step; empty when none is known."""
     clauses: tuple[Clause, ...] = field(default=(), compare=False, repr=False)
@@ -95,6 +98,8 @@ def verdict(
     """The verdict of a reading with its findings; `transmission` is computed where it is not passed."""
     transmission = transmission_of(reading) if transmission is None else transmission
     judged = _verdict(reading, findings, transmission)
+    proven = judged.level is not Level.UNKNOWN
+    judged = replace(judged, outcome=response_outcome(reading, findings, proven=proven))
     if not reading.stopped or reading.unread:
         return judged
     count = len(reading.choice.tokens)
