@@ -33,12 +33,14 @@ from inspector.analysis.audit.facts import (
     UnofferedCall,
     UnreportedLimit,
 )
+from inspector.analysis.audit.outcome import ResponseOutcome
 from inspector.analysis.audit.rejection import Rejection
 from inspector.analysis.audit.transmission import Transmission
 from inspector.analysis.audit.verdict import Clause
 from inspector.analysis.metrics import Figures
 from inspector.analysis.prompt.first import FirstDifference
 from inspector.analysis.reading import ChoiceReading
+from inspector.capture.capture import ClosedBy
 from inspector.capture.deltas import Delta
 from inspector.capture.tokens import Token, Tokens
 from inspector.inspection.compare.comparison import ChoiceComparison, Divergence
@@ -73,6 +75,7 @@ __all__ = [
     "ChoiceComparison",
     "ChoiceReading",
     "Clause",
+    "ClosedBy",
     "ComparisonOutcome",
     "Confidence",
     "Delta",
@@ -107,6 +110,7 @@ __all__ = [
     "Rejection",
     "RepeatedEvent",
     "ReportedVersion",
+    "ResponseOutcome",
     "Route",
     "ServerError",
     "ServerRejection",

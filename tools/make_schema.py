@@ -13,6 +13,7 @@ from typing import Any, Final, get_args, get_origin, get_type_hints
 
 from inspector.analysis.audit import Code, Facts, Finding
 from inspector.analysis.audit.finding import FACT_KEYS
+from inspector.analysis.audit.outcome import ResponseOutcome
 from inspector.analysis.audit.verdict import Level
 from inspector.analysis.event_schema import ViolationCode, ViolationKind
 from inspector.analysis.prompt import MessageState, PromptDifference, PromptSeverity, PromptSource
@@ -54,9 +55,10 @@ def schema() -> dict[str, Any]:
             "server_version": _TEXT_OR_NULL,
             "evidence": _enum(Evidence),
             "verdict": _object(
-                "Decide by `level`; the sentences may change.",
+                "Decide by `level` or `outcome`; the sentences may change.",
                 {
                     "level": _enum(Level),
+                    "outcome": _enum(ResponseOutcome),
                     "sentence": _TEXT,
                     "why": _TEXT,
                     "known": _TEXT,

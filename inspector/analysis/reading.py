@@ -174,6 +174,11 @@ class Reading:
         return self.end is not None and self.end.stopped and self.stream.terminal_event is None
 
     @property
+    def token_count(self) -> int:
+        """Tokens of all choices whose IDs were sent or could be reconstructed."""
+        return sum(len((choice.rebuilt or choice).tokens) for choice in self.choices)
+
+    @property
     def unread(self) -> str:
         """One sentence on what was not read because of a bound; empty when everything was."""
         if self.end is not None and self.end.unread:

@@ -3,6 +3,7 @@
 import signal
 import time
 from argparse import Namespace, RawDescriptionHelpFormatter
+from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
 from types import FrameType
@@ -14,7 +15,7 @@ from inspector.commands.redact import add_redact_option
 from inspector.commands.serving import add_host_options
 from inspector.commands.shared import Commands, say, tell
 from inspector.commands.watching import add_watch_options, seconds, watching
-from inspector.fleet.watch.canary import NAME, Canary, usual_requests
+from inspector.fleet.watch.canary import Canary, usual_requests
 from inspector.net.tap import FolderSink
 
 _EXAMPLE = """example:
@@ -23,7 +24,7 @@ _EXAMPLE = """example:
 
 Without --prompt or --messages each round has three requests: reasoning with an answer on chat and on
 Responses, and a tool call on chat. docs/canary.md describes the metrics; monitoring/ has a Grafana dashboard
-and alert rules.
+and alert rules. For a cron job: --once, whose exit code says whether all went well.
 """
 
 
@@ -41,6 +42,16 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--every", type=seconds, default=60.0, metavar="TIME", help="interval between rounds (default: 60s)"
     )
+    parser.add_argument(
+        "--once",
+        action="store_true",
+        help="send one round and exit: 1 if a response was damaged, failed or missing, else 0",
+    )
+    parser.add_argument(
+        "--name",
+        default="canary",
+        help="the label `upstream` of the metrics, to tell canaries apart (default: canary)",
+    )
     parser.add_argument("--captures", required=True, metavar="DIR", help="folder in which captures are saved")
     add_host_options(parser)
     add_redact_option(parser)
@@ -50,22 +61,29 @@ def add_parser(commands: Commands) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Send rounds of requests until interrupted."""
+    """Send rounds of requests until interrupted, or one."""
     folder = Path(arguments.captures)
     FolderSink(folder)  # makes it, and says so if it cannot be written to
     custom = arguments.prompt or arguments.messages
     model = arguments.model
     requests = [request_of(arguments, model)] if custom else usual_requests(model)
     server = server_of(arguments)
-    if arguments.metrics is None and arguments.otel is None:
-        raise InspectorError("nothing receives the results; pass --metrics PORT, --otel, or both")
-    with watching(arguments, folder, {NAME: server.v1}) as watched:
-        assert watched is not None  # noqa: S101 -- one of the two was asked for
+    if arguments.metrics is None and arguments.otel is None and not arguments.once:
+        raise InspectorError("nothing receives the results; pass --metrics PORT, --otel, or both, or --once")
+    with watching(arguments, folder, {arguments.name: server.v1}, always=True) as watched:
+        assert watched is not None  # noqa: S101 -- always
         canary = Canary(
-            server, requests, folder, watched.watch, watched.metrics, say=tell, redact=arguments.redact_text
+            server,
+            requests,
+            folder,
+            watched.watch,
+            watched.metrics,
+            name=arguments.name,
+            say=_tell_at,
+            redact=arguments.redact_text,
         )
-        each = f"{count(len(requests), 'request')} to {server.v1} every {arguments.every:g} s"
-        say(f"{each}; press Ctrl-C to stop")
+        each = f"{count(len(requests), 'request')} to {server.v1}"
+        say(each if arguments.once else f"{each} every {arguments.every:g} s; press Ctrl-C to stop")
         say(watched.lines)
         stopping = Event()
 
@@ -73,10 +91,19 @@ def run(arguments: Namespace) -> int:
             stopping.set()
             canary.stop()
 
-        signal.signal(signal.SIGINT, stop)
-        signal.signal(signal.SIGTERM, stop)
-        while not stopping.is_set():
-            began = time.monotonic()
-            canary.once()
-            stopping.wait(max(0.0, arguments.every - (time.monotonic() - began)))
-    return 0
+        before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            while not stopping.is_set():
+                began = time.monotonic()
+                canary.once()
+                if arguments.once:
+                    break
+                stopping.wait(max(0.0, arguments.every - (time.monotonic() - began)))
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+    return int(arguments.once and canary.faulty)
+
+
+def _tell_at(line: str) -> None:
+    tell(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {line}")

@@ -86,13 +86,13 @@ class Watching:
 
 @contextmanager
 def watching(
-    arguments: Namespace, folder: Path, addresses: Mapping[str, str] | None = None
+    arguments: Namespace, folder: Path, addresses: Mapping[str, str] | None = None, *, always: bool = False
 ) -> Iterator[Watching | None]:
-    """Audit and serve metrics while the context lasts, if that was asked for; else None.
+    """Audit and serve metrics while the context lasts, `always` or if that was asked for; else None.
 
     `addresses` are those of the servers, by name. Raises InspectorError if the port is taken.
     """
-    if arguments.metrics is None and arguments.otel is None:
+    if arguments.metrics is None and arguments.otel is None and not always:
         yield None
         return
     spans = None if arguments.otel is None else Spans(arguments.otel, addresses=addresses)

@@ -109,6 +109,7 @@ def audit_row(name: str, inspection: Inspection) -> dict[str, Any]:
         "unfinished": not reading.ended,
         "verdict": {
             "level": str(verdict.level),
+            "outcome": str(verdict.outcome),
             "sentence": verdict.sentence,
             "why": verdict.why,
             "known": verdict.known,

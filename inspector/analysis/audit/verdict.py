@@ -18,6 +18,7 @@ from inspector.analysis.audit.fields import FieldState, field_texts
 from inspector.analysis.audit.finding import Finding
 from inspector.analysis.audit.kinds import KINDS, Code, FindingSide, Kind, Severity
 from inspector.analysis.audit.missing_ids import evidence_hint
+from inspector.analysis.audit.outcome import ResponseOutcome, response_outcome
 from inspector.analysis.audit.rejection import Rejection
 from inspector.analysis.audit.transmission import Transmission, transmission_of
 from inspector.analysis.audit.wording import unended
@@ -57,6 +58,8 @@ class Verdict:
     """Whose fault it is, and what it was checked against."""
     blame: str = ""
     """The sentence of `why` that says whose fault it is, its first; empty where the evidence does not settle it."""
+    outcome: ResponseOutcome = ResponseOutcome.UNKNOWN
+    """What became of the response; a response may be complete and have errors of the model."""
     known: str = ""
     """The likeliest known issue and its first step; empty when none is known."""
     clauses: tuple[Clause, ...] = field(default=(), compare=False, repr=False)
@@ -97,6 +100,8 @@ def verdict(
     """The verdict of a reading with its findings; `transmission` is computed where it is not passed."""
     transmission = transmission_of(reading) if transmission is None else transmission
     judged = _verdict(reading, findings, transmission)
+    proven = judged.level is not Level.UNKNOWN
+    judged = replace(judged, outcome=response_outcome(reading, findings, proven=proven))
     unfinished = not reading.ended and reading.stream.terminal_event is None
     if not (reading.stopped or unfinished) or reading.unread:
         return judged

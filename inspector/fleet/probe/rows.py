@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from inspector.analysis.audit import Finding, Severity
-from inspector.analysis.audit.kinds import KINDS, Code, FindingSide, Kind
-from inspector.analysis.audit.verdict import Level
+from inspector.analysis.audit.kinds import KINDS, FindingSide
+from inspector.analysis.audit.outcome import ResponseOutcome
 from inspector.analysis.reading import Reading
 from inspector.capture.capture import Capture, Endpoint
 from inspector.capture.formats import clip
@@ -24,10 +23,6 @@ _FRAMING: Final = "framing"
 """The channel of tokens that frame messages."""
 _SENTENCE: Final = 400
 _ALIKE: Final = {"reasoning": "analysis", "content": "final", "text": "text"}
-_SILENT: Final = frozenset({Code.REJECTED_SILENTLY, Code.CALL_LOST})
-"""Codes of warnings by which text is missing without an error."""
-_DOUBT: Final = frozenset({Code.COUNT_ABOVE_SENT, Code.COUNT_ABOVE_LOGPROBS, Code.COUNT_UNEXPLAINED})
-"""Codes of missing tokens that cannot be identified."""
 
 
 class Result(StrEnum):
@@ -41,6 +36,16 @@ class Result(StrEnum):
     """No error, and text was lost, changed or put into another field."""
     UNKNOWN = "unknown"
     """No error, and not enough evidence."""
+
+
+_RESULTS: Final = {
+    ResponseOutcome.COMPLETE: Result.OK,
+    ResponseOutcome.DAMAGED: Result.DAMAGED,
+    ResponseOutcome.FAILED: Result.FAILED,
+    ResponseOutcome.REJECTED: Result.FAILED,
+    ResponseOutcome.ABORTED: Result.UNKNOWN,
+    ResponseOutcome.UNKNOWN: Result.UNKNOWN,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +119,7 @@ def audited_response(capture: Capture, problem: Problem | None) -> AuditedRespon
             first.setdefault(channel, at)
         if place and at > times[place - 1]:
             waits.setdefault(channel, Counter())[bucket_of(at - times[place - 1])] += 1
-    result = _result(inspection, failed=bool(failure))
+    result = Result.FAILED if failure else _RESULTS[inspection.verdict.outcome]
     tokens, carriers = len(reading.choice.tokens), len(set(reading.choice.tokens.events))
     return AuditedResponse(
         result=result,
@@ -150,24 +155,6 @@ def _failure(inspection: Inspection, problem: Problem | None) -> str:
     ):
         return str(OutcomeKind.STREAM_ERROR)
     return ""
-
-
-def _result(inspection: Inspection, *, failed: bool) -> Result:
-    if failed:
-        return Result.FAILED
-    if any(_is_loss(finding) for finding in inspection.findings):
-        return Result.DAMAGED
-    if inspection.verdict.level is Level.UNKNOWN or any(
-        finding.code in _DOUBT for finding in inspection.findings
-    ):
-        return Result.UNKNOWN
-    return Result.OK
-
-
-def _is_loss(finding: Finding) -> bool:
-    if finding.severity is Severity.ERROR:
-        return KINDS[finding.kind].side is FindingSide.TEXT or finding.kind is Kind.INVALID_TOOL_ARGUMENTS
-    return finding.code in _SILENT
 
 
 def arrivals(reading: Reading) -> tuple[list[float], list[str]]:

@@ -43,8 +43,10 @@ class Watch:
         self._closed = False
         self._workers.submit(prepared)
 
-    def ended(self, upstream: str, path: Path) -> None:
-        """A recording is complete on disk."""
+    def ended(
+        self, upstream: str, path: Path, audited: Callable[[StreamSummary], None] = lambda _: None
+    ) -> None:
+        """A recording is complete on disk; `audited` receives its audit, in another thread."""
         future: Future[StreamSummary] | None = None
         with self._lock:
             if self._closed:
@@ -57,7 +59,7 @@ class Watch:
         if future is None:
             self._metrics.unaudited(upstream, "backlog")
         else:
-            future.add_done_callback(partial(self._done, upstream, path, at_s))
+            future.add_done_callback(partial(self._done, upstream, path, at_s, audited))
 
     def passed(self, upstream: str) -> None:
         """A response was not sampled."""
@@ -71,7 +73,14 @@ class Watch:
         if self._spans is not None:
             self._spans.close()
 
-    def _done(self, upstream: str, path: Path, ended_s: float, future: "Future[StreamSummary]") -> None:
+    def _done(
+        self,
+        upstream: str,
+        path: Path,
+        ended_s: float,
+        audited: Callable[[StreamSummary], None],
+        future: "Future[StreamSummary]",
+    ) -> None:
         try:
             summary = future.result()
         except (Exception, CancelledError):  # unreadable, removed, or more than the process could hold
@@ -89,6 +98,7 @@ class Watch:
         self._metrics.audited(upstream, summary, lag_s=lag_s, capture=name)
         if self._spans is not None:
             self._spans.audited(upstream, summary.span, capture=name)
+        audited(summary)
 
     def _report_waiting(self) -> None:
         self._metrics.waiting(self._waiting, self._retention.bytes)

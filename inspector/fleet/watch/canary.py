@@ -3,14 +3,18 @@
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Final
 
+from inspector.analysis.audit.outcome import ResponseOutcome
 from inspector.capture.capture import Endpoint
 from inspector.capture.errors import InspectorError
 from inspector.fleet.watch.auditing import Watch
 from inspector.fleet.watch.metrics import Metrics
 from inspector.fleet.watch.redacting import write_redacted
+from inspector.fleet.watch.summary import StreamSummary
 from inspector.net.client.address import Server
 from inspector.net.client.outcome import OutcomeKind
 from inspector.net.client.questions import PROMPT, TOOL_PROMPT, WEATHER
@@ -18,9 +22,6 @@ from inspector.net.client.request import LiveRequest
 from inspector.net.runs.registry import Registry
 from inspector.net.runs.run import LiveRun
 from inspector.net.tap.folder import file_name
-
-NAME: Final = "canary"
-"""Value of the label `upstream` for the results of a canary."""
 
 _NO_RESPONSE: Final = frozenset(
     {
@@ -34,6 +35,7 @@ _NO_RESPONSE: Final = frozenset(
     }
 )
 """Outcomes that say nothing about the parser of the server."""
+_BAD: Final = frozenset({ResponseOutcome.DAMAGED, ResponseOutcome.FAILED, ResponseOutcome.REJECTED})
 _MAX_TOKENS: Final = 512
 _ANSWER_WITHIN_S: Final = 120.0
 
@@ -51,7 +53,8 @@ class Canary:
     """Sends its requests to one server, one after another, in each round.
 
     Recordings go to `folder`, with `redact` without their text; `say` receives a line for each request
-    without a response.
+    without a response and for each response that is damaged or failed, `name` is the label `upstream` of the
+    results.
     """
 
     def __init__(
@@ -62,6 +65,7 @@ class Canary:
         watch: Watch,
         metrics: Metrics,
         *,
+        name: str = "canary",
         say: Callable[[str], None] = lambda _: None,
         redact: bool = False,
     ) -> None:
@@ -72,8 +76,15 @@ class Canary:
         self._watch = watch
         self._metrics = metrics
         self._say = say
+        self._name = name
+        self._faulty = Event()
         self._running: LiveRun | None = None
         self._stopped = False
+
+    @property
+    def faulty(self) -> bool:
+        """Whether any line was said so far; complete once the audits have ended."""
+        return self._faulty.is_set()
 
     def once(self) -> None:
         """One round of requests."""
@@ -97,25 +108,33 @@ class Canary:
         if self._folder is not None:
             path = self._folder / file_name(run.header)
         if run.trouble or path is None:
-            self._say(run.trouble)
-            self._metrics.unaudited(NAME, "not recorded")
+            self._report(run.trouble)
+            self._metrics.unaudited(self._name, "not recorded")
         elif kind is OutcomeKind.STOPPED_BY_USER:
             return
         elif kind in _NO_RESPONSE or (run.outcome.failed and not run.events):
-            self._say(run.outcome.failure)
-            self._metrics.failed(NAME, str(kind))
+            self._report(run.outcome.failure)
+            self._metrics.failed(self._name, str(kind))
             with suppress(OSError):
                 path.unlink()
         elif self._folder is None or self._redacted(run, path):
-            self._watch.ended(NAME, path)
+            self._watch.ended(self._name, path, partial(self._audited, path))
+
+    def _audited(self, path: Path, summary: StreamSummary) -> None:
+        if summary.outcome in _BAD:
+            self._report(f"{summary.outcome}, {summary.endpoint}: {summary.sentence} ({path})")
+
+    def _report(self, line: str) -> None:
+        self._faulty.set()
+        self._say(line)
 
     def _redacted(self, run: LiveRun, path: Path) -> bool:
         """Write a run that was held in memory, without its text; whether that succeeded."""
         try:
             write_redacted(run.capture(), path)
         except InspectorError as error:
-            self._say(str(error))
-            self._metrics.unaudited(NAME, "not redacted")
+            self._report(str(error))
+            self._metrics.unaudited(self._name, "not redacted")
             return False
         self._registry.forget(run)
         return True

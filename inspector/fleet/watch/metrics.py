@@ -10,6 +10,8 @@ from typing import Any, Final
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.asgi import make_asgi_app
 
+from inspector.analysis.audit.outcome import ResponseOutcome
+from inspector.analysis.audit.verdict import Level
 from inspector.capture.formats import in_utf8
 from inspector.fleet.watch.summary import StreamSummary
 
@@ -30,6 +32,7 @@ class Metrics:
         self.registry = CollectorRegistry()
         self._names: dict[str, set[str]] = {}
         self._streams = self._counter("streams", "Audited responses by verdict", (*_STREAM, "verdict"))
+        self._responses = self._counter("responses", "Audited responses by outcome", (*_STREAM, "outcome"))
         self._tokens = self._counter("tokens", "Tokens of audited responses", _STREAM)
         self._findings = self._counter(
             "findings",
@@ -66,7 +69,12 @@ class Metrics:
         }
         short = 0 < len(capture) <= _EXEMPLAR_AT_MOST - len("capture")
         exemplar = {"capture": capture} if short else None
+        for level in Level:  # all at once, so that the first count of each is an increase for Prometheus
+            self._streams.labels(**labels, verdict=level.value)
+        for outcome in ResponseOutcome:
+            self._responses.labels(**labels, outcome=outcome.value)
         self._streams.labels(**labels, verdict=summary.verdict).inc(exemplar=exemplar)
+        self._responses.labels(**labels, outcome=summary.outcome.value).inc(exemplar=exemplar)
         self._tokens.labels(**labels).inc(summary.tokens)
         for finding in summary.findings:
             counter = self._findings.labels(

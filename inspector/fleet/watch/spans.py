@@ -135,8 +135,9 @@ def _attributes(examined: Examined, operation: str, model: str, error: str) -> I
         yield "error.type", error
     yield f"{_OURS}.endpoint", str(reading.header.endpoint)
     yield f"{_OURS}.verdict", str(examined.verdict.level)
+    yield f"{_OURS}.outcome", str(examined.verdict.outcome)
     yield f"{_OURS}.evidence", str(reading.choice.evidence)
-    yield f"{_OURS}.tokens", sum(len(choice.tokens) for choice in reading.choices)
+    yield f"{_OURS}.tokens", reading.token_count
     if reading.server_version:
         yield f"{_OURS}.server_version", in_utf8(reading.server_version, _NAME_AT_MOST)
     if examined.cause is not None and examined.cause.id:

@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass
 
 from inspector.analysis.audit import Finding, Severity
+from inspector.analysis.audit.outcome import ResponseOutcome
 from inspector.analysis.reading import ChoiceReading
 from inspector.files.store import load_all
 from inspector.fleet.watch.spans import SpanData, span_of
@@ -36,6 +37,9 @@ class StreamSummary:
     front_end: str
     """Name of the server or front end, as in docs/diagnose.md."""
     verdict: str
+    outcome: ResponseOutcome
+    sentence: str
+    """The verdict in words."""
     tokens: int
     """Tokens whose ids are known or reconstructed; 0 where they are not."""
     findings: tuple[FindingSummary, ...]
@@ -60,7 +64,9 @@ def summarise(examined: Examined) -> StreamSummary:
         server_version=reading.server_version or "unknown",
         front_end=reading.engine.name,
         verdict=str(examined.verdict.level),
-        tokens=sum(len(choice.tokens) for choice in reading.choices),
+        outcome=examined.verdict.outcome,
+        sentence=examined.verdict.sentence,
+        tokens=reading.token_count,
         findings=tuple(
             _finding_summary(finding, cause, reading.choices)
             for finding, cause in zip(examined.findings, examined.causes, strict=True)

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from prometheus_client.exposition import choose_encoder
 
+from inspector.analysis.audit.outcome import ResponseOutcome
+from inspector.analysis.audit.verdict import Level
 from inspector.files.store import save
 from inspector.fleet.watch import Keep, Metrics, Retention, Watch, summarise
 from inspector.fleet.watch.metrics import NAMES_AT_MOST
@@ -48,6 +50,30 @@ def test_streams_are_counted_by_verdict(watched: tuple[Told, dict[str, Path]]) -
     )
     assert value(metrics, "audit_lag_seconds_count") == 3
     assert value(metrics, "audits_waiting") == 0
+
+
+def test_every_verdict_and_outcome_has_a_series_from_the_first_response_on(
+    watched: tuple[Told, dict[str, Path]],
+) -> None:
+    metrics, _ = watched
+    for name, label, members in (("streams", "verdict", Level), ("responses", "outcome", ResponseOutcome)):
+        by_set: dict[tuple[str, ...], set[str]] = {}
+        for metric in metrics.registry.collect():
+            for sample in metric.samples:
+                if sample.name == f"harmony_inspector_{name}_total":
+                    others = tuple(value for key, value in sample.labels.items() if key != label)
+                    by_set.setdefault(others, set()).add(sample.labels[label])
+        assert len(by_set) == 2
+        assert all(values == set(members) for values in by_set.values())
+
+
+def test_tokens_of_responses_are_counted_where_they_are_reconstructed() -> None:
+    inspection = inspect(CAPTURES["responses-whole-vllm-0.14.1"])
+    reconstruction = inspection.reading.choice.reconstruction
+    assert reconstruction is not None
+    summary = summarise(inspection)
+    assert summary.tokens == len(reconstruction.ids) > 0
+    assert summary.span.attributes["harmony_inspector.tokens"] == summary.tokens
 
 
 def test_findings_are_counted_as_the_audit_has_them(watched: tuple[Told, dict[str, Path]]) -> None:

@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
 from inspector.capture.capture import Endpoint
+from inspector.cli import main
 from inspector.files.store import load
 from inspector.fleet.watch import Keep, Retention, Watch
 from inspector.fleet.watch.canary import Canary, usual_requests
@@ -53,3 +56,30 @@ def test_the_usual_requests_reason_call_a_tool_and_use_both_endpoints() -> None:
     assert {request.endpoint for request in requests} == {Endpoint.CHAT, Endpoint.RESPONSES}
     assert sum(bool(request.tools) for request in requests) == 1
     assert all(request.temperature == 0 and request.max_tokens for request in requests)
+
+
+def test_a_damaged_response_has_a_line_and_a_healthy_one_has_none(playback: str, tmp_path: Path) -> None:
+    lines: list[str] = []
+    for name in (WHOLE, TOOL):
+        metrics = Told()
+        watch = Watch(metrics, Retention(tmp_path))
+        request = LiveRequest(model=name, prompt="hi")
+        canary = Canary(
+            Server(base_url=playback), [request], tmp_path, watch, metrics, name=name, say=lines.append
+        )
+        canary.once()
+        watch.close()
+        assert canary.faulty is (name == TOOL)
+        assert value(metrics, "responses_total", upstream=name) == 1
+    [line] = lines
+    assert line.startswith("damaged, chat: The server ")
+    assert line.endswith(".jsonl)")
+
+
+@pytest.mark.parametrize(("model", "code"), [(WHOLE, 0), (TOOL, 1)])
+def test_one_round_says_by_its_exit_code_whether_all_went_well(
+    playback: str, tmp_path: Path, model: str, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = ["--base-url", playback, "--model", model, "--captures", str(tmp_path)]
+    assert main(["canary", *where, "--prompt", "hi", "--once"]) == code
+    assert len(capsys.readouterr().err.splitlines()) == code

@@ -13,7 +13,9 @@ from inspector.fleet.watch import Metrics
 
 FOLDER = Path(__file__).parents[3] / "monitoring"
 NAMES = {
-    name for metric in Metrics().registry.collect() for name in (metric.name, f"{metric.name}_total")
+    f"{metric.name}{ending}"
+    for metric in Metrics().registry.collect()
+    for ending in ("", "_total", "_created")
 } | {f"{metric.name}_bucket" for metric in Metrics().registry.collect() if metric.type == "histogram"}
 
 
@@ -36,6 +38,47 @@ def checked(rules: Path) -> str:
 
 def test_prometheus_takes_the_rules() -> None:
     assert checked(FOLDER / "alerts.yml") == ""
+
+
+def test_a_count_is_an_increase_in_the_last_ten_minutes_and_nothing_else(tmp_path: Path) -> None:
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        pytest.skip("needs promtool: apt-get install prometheus")
+    # One sample a minute: the values of the counter, and the second at which it was created.
+    counters = {
+        "long ago": ("3x30", "0x30", None),
+        "long ago, then a gap in the scrapes": ("3x12 _x13 3x5", "0x12 _x13 0x5", None),
+        "another": ("0x25 1x5", "0x30", 1),
+        "the first": ("_x27 2x3", "_x27 1660x3", 2),
+        "the first after a restart": ("5x24 0x2 1x4", "0x24 1500x6", 1),
+        "before and after a restart": ("5x21 6x2 0x2 1x4", "0x24 1500x6", 2),
+    }
+    series = [
+        {
+            "series": f'harmony_inspector_responses_{ending}{{outcome="damaged", upstream="{name}"}}',
+            "values": values,
+        }
+        for name, (total, created, _) in counters.items()
+        for ending, values in (("total", total), ("created", created))
+    ]
+    counted = {name: count for name, (_, _, count) in counters.items() if count}
+    expression = "round(sum by (upstream) (harmony_inspector:responses:increase10m) > 0)"
+    expected = [{"labels": f'{{upstream="{name}"}}', "value": count} for name, count in counted.items()]
+    tests = {
+        "rule_files": [str(FOLDER / "alerts.yml")],
+        "evaluation_interval": "1m",
+        "tests": [
+            {
+                "interval": "1m",
+                "input_series": series,
+                "promql_expr_test": [{"expr": expression, "eval_time": "30m", "exp_samples": expected}],
+            }
+        ],
+    }
+    path = tmp_path / "tests.yml"
+    path.write_text(yaml.safe_dump(tests), "utf-8")
+    done = subprocess.run([promtool, "test", "rules", path], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_prometheus_takes_the_queries_of_the_dashboard(tmp_path: Path) -> None:

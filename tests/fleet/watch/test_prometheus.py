@@ -1,4 +1,4 @@
-"""Debian's Prometheus reads the metrics of a real tap, and its alert names the lossy server only."""
+"""Debian's Prometheus reads a real tap and a canary: alerts name the right server, never the healthy one."""
 
 import json
 import re
@@ -12,14 +12,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx
 import pytest
 
+from inspector.lab.process import free_port
 from tests.support.builtin import TOOL, WHOLE
 from tests.support.command import ROOT
 
 RULES = ROOT / "monitoring" / "alerts.yml"
+BOARD = ROOT / "monitoring" / "grafana.json"
 TRIES = 120
 EACH_S = 0.25
 
@@ -60,58 +63,104 @@ def get(address: str) -> Any:
         return json.load(answer)
 
 
-def test_an_alert_fires_for_the_lossy_server_and_not_for_the_good_one(playback: str, tmp_path: Path) -> None:
-    prometheus = shutil.which("prometheus")
-    assert prometheus, (
-        "no prometheus on this machine; install it, as .ci/run does: apt-get install prometheus"
+def ask(address: str, query: str = "", *, read: int | None = None, **body: Any) -> int:
+    """The status of a streamed response; the client leaves after `read` chunks."""
+    payload = {"stream": True, "return_token_ids": True, "messages": [], **body}
+    url = f"{address}/v1/chat/completions{query}"
+    with httpx.stream("POST", url, json=payload) as answer:
+        for number, _ in enumerate(answer.iter_raw(), 1):
+            if number == read:
+                break
+        return answer.status_code
+
+
+def queried(api: str, query: str) -> list[Any]:
+    samples: list[Any] = get(f"{api}/query?{urlencode({'query': query})}")["data"]["result"]
+    return samples
+
+
+@contextmanager
+def prometheus_reading(targets: dict[str, str], folder: Path) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """The API of a Prometheus with our rules, whose alerts wait for nothing, and `tried` with its process."""
+    program = shutil.which("prometheus")
+    assert program, "no prometheus on this machine; install it, as .ci/run does: apt-get install prometheus"
+    rules, log = folder / "alerts.yml", folder / "prometheus.log"
+    rules.write_text(re.sub(r"for: \d+m", "for: 0s", RULES.read_text()))
+    jobs = ",".join(
+        f"{{job_name: {job}, static_configs: [{{targets: ['{at}']}}]}}" for job, at in targets.items()
     )
+    (folder / "prometheus.yml").write_text(
+        "global: {scrape_interval: 1s, evaluation_interval: 1s}\n"
+        f"rule_files: [{rules}]\nscrape_configs: [{jobs}]\n"
+    )
+    with process(
+        program,
+        f"--config.file={folder}/prometheus.yml",
+        f"--storage.tsdb.path={folder}/data",
+        "--web.listen-address=127.0.0.1:0",
+        "--enable-feature=exemplar-storage",
+        log=log,
+    ) as scraping:
+        port = tried(scraping, lambda: re.search(r"address=127\.0\.0\.1:([1-9]\d*)", log.read_text()), log)
+        yield f"http://127.0.0.1:{port[1]}/api/v1", lambda look: tried(scraping, look, log)
+
+
+def test_each_alert_fires_for_its_reason_and_none_for_a_healthy_server(playback: str, tmp_path: Path) -> None:
     log, captures = tmp_path / "tap.log", tmp_path / "captures"
+    names = ("good", "lossy", "failing")
+    ups = [part for name in names for part in ("--upstream", f"{name}={playback}")]
     tap = (sys.executable, "-m", "inspector", "tap", "--port", "0", "--metrics", "0", "--keep", "failing")
-    ups = ("--upstream", f"good={playback}", "--upstream", f"lossy={playback}", "--captures", captures)
-    with process(*tap, *ups, log=log) as tapping:
-        match = tried(tapping, lambda: re.search(r"metrics: http://(\S+)/metrics", log.read_text()), log)
-        address = re.search(r"(http://\S+)/good/v1", log.read_text())
-        assert address is not None
-        for name, model in (("good", WHOLE), ("lossy", TOOL)):
-            url = f"{address[1]}/{name}/v1/chat/completions"
-            body = {"model": model, "stream": True, "return_token_ids": True, "messages": []}
-            assert httpx.post(url, json=body).status_code == 200
-        (tmp_path / "prometheus.yml").write_text(
-            f"global: {{scrape_interval: 1s, evaluation_interval: 1s}}\nrule_files: [{RULES}]\n"
-            f"scrape_configs: [{{job_name: tap, static_configs: [{{targets: ['{match[1]}']}}]}}]\n"
-        )
-        with process(
-            prometheus,
-            f"--config.file={tmp_path}/prometheus.yml",
-            f"--storage.tsdb.path={tmp_path}/data",
-            "--web.listen-address=127.0.0.1:0",
-            "--enable-feature=exemplar-storage",
-            log=tmp_path / "prometheus.log",
-        ) as scraping:
-            log_file = tmp_path / "prometheus.log"
-            port = tried(
-                scraping,
-                lambda: re.search(r"address=127\.0\.0\.1:([1-9]\d*)", log_file.read_text()),
-                log_file,
-            )
-            api = f"http://127.0.0.1:{port[1]}/api/v1"
-            alerts = tried(
-                scraping,
-                lambda: [
-                    alert for alert in get(f"{api}/alerts")["data"]["alerts"] if alert["state"] == "firing"
-                ],
-                log_file,
-            )
-            streams = get(
-                f"{api}/query?query=sum%20by%20(upstream,verdict)%20(harmony_inspector_streams_total)"
-            )
-    assert {(alert["labels"]["alertname"], alert["labels"]["upstream"]) for alert in alerts} == {
-        ("HarmonyResponsesDamaged", "lossy")
-    }
-    assert {
-        (sample["metric"]["upstream"], sample["metric"]["verdict"]) for sample in streams["data"]["result"]
-    } == {
-        ("good", "clean"),
-        ("lossy", "error"),
-    }
-    assert len(list(captures.glob("*.jsonl"))) == 1, "only that of the lossy server is kept"
+    beside = (sys.executable, "-m", "inspector", "canary", "--base-url", f"http://127.0.0.1:{free_port()}/v1")
+    east = (*beside, "--model", "m", "--name", "east", "--metrics", "0", "--captures", tmp_path / "east")
+    east_log = tmp_path / "east.log"
+
+    def metrics_at(log: Path) -> Any:
+        return re.search(r"metrics: http://(\S+)/metrics", log.read_text())
+
+    with (
+        process(*tap, *ups, "--captures", captures, log=log) as tapping,
+        process(*east, log=east_log) as canary,
+    ):
+        targets = {
+            "tap": tried(tapping, lambda: metrics_at(log), log)[1],
+            "canary": tried(canary, lambda: metrics_at(east_log), east_log)[1],
+        }
+        taps = re.findall(r"(http://\S+)/v1 ->", log.read_text())
+        good, lossy, failing = taps
+        assert ask(good, model=WHOLE) == 200
+        assert ask(good, "?tokens_per_s=20", model=WHOLE, read=3) == 200
+        assert ask(good, model="a-model-that-does-not-exist") == 404
+        assert ask(good, "?faults=http%3D400", model=WHOLE) == 400
+        assert ask(lossy, model=WHOLE) == 200
+        assert ask(failing, "?faults=http%3D503", model=WHOLE) == 503
+        with prometheus_reading(targets, tmp_path) as (api, soon):
+
+            def outcomes(*wanted: tuple[str, str]) -> bool:
+                samples = queried(api, "sum by (upstream, outcome) (harmony_inspector_responses_total) > 0")
+                found = {(row["metric"]["upstream"], row["metric"]["outcome"]) for row in samples}
+                return set(wanted) <= found
+
+            def firing() -> set[tuple[str, str | None]]:
+                alerts = get(f"{api}/alerts")["data"]["alerts"]
+                labels = [alert["labels"] for alert in alerts if alert["state"] == "firing"]
+                return {(row["alertname"], row.get("upstream", row.get("job"))) for row in labels}
+
+            ends = ("complete", "aborted", "rejected")
+            soon(lambda: outcomes(*(("good", outcome) for outcome in ends), ("lossy", "complete")))
+            # The first damage of a label set that Prometheus has read already.
+            assert ask(lossy, model=TOOL) == 200
+            others = {("HarmonyResponsesFailed", "failing"), ("HarmonyCanaryUnanswered", "east")}
+            expected = {("HarmonyResponsesDamaged", "lossy"), *others}
+            soon(lambda: firing() >= expected)
+            assert firing() == expected
+            board = json.loads(BOARD.read_text())["panels"]
+            for panel, number in zip(board[:4], (1, 1, 7, 0), strict=True):
+                query = re.sub(r"\$\w+", ".*", panel["targets"][0]["expr"])
+                [sample] = queried(api, query)
+                assert round(float(sample["value"][1])) == number, panel["title"]
+            canary.send_signal(signal.SIGTERM)
+            soon(lambda: ("HarmonyInspectorDown", "canary") in firing())
+            assert {name for name, _ in firing()} <= {name for name, _ in expected} | {"HarmonyInspectorDown"}
+    damaged_or_failed = list(captures.glob("*.jsonl"))
+    assert len(damaged_or_failed) == 4, "those of errors are kept: 404, 400, 503 and the damaged one"
+    assert re.search(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ ", east_log.read_text(), re.MULTILINE)
