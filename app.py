@@ -37,7 +37,8 @@ FIRST_PAGE: Final = (
         "pages.ui.sections",
         "pages.ui.strip",
     ),
-    *("pages.parts.replay.overview", "pages.parts.replay.events", "rapidfuzz.distance"),
+    *("pages.parts.replay.overview", "pages.parts.replay.clients", "pages.parts.replay.events"),
+    "rapidfuzz.distance",
 )
 
 # An audit of a long stream may not keep the interpreter for 5 ms at a time while other streams arrive.

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from inspector import __version__
 from inspector.capture.errors import InspectorError
 from inspector.testing import assert_no_findings, serving
 from tests.support.builtin import CAPTURES, TOOL, WHOLE
@@ -69,9 +70,9 @@ def test_a_project_with_an_inspector_of_its_own_is_tested_as_without_the_plugin(
     for name in ("harmony_inspector_pytest.py", "inspector"):
         (installed / name).symlink_to(ROOT / name)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    metadata = installed / f"harmony_inspector-{project['version']}.dist-info"
+    metadata = installed / f"harmony_inspector-{__version__}.dist-info"
     metadata.mkdir()
-    (metadata / "METADATA").write_text(f"Name: {project['name']}\nVersion: {project['version']}\n")
+    (metadata / "METADATA").write_text(f"Name: {project['name']}\nVersion: {__version__}\n")
     [(name, module)] = project["entry-points"]["pytest11"].items()
     (metadata / "entry_points.txt").write_text(f"[pytest11]\n{name} = {module}\n")
     work = Path(elsewhere.mkdir("project"))

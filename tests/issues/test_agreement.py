@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from inspector.capture.capture import Capture, Event, Header
+from inspector.capture.capture import Capture, End, Event, Header
 from inspector.cli import main
 from inspector.files.store import FIXTURES, load, save
 from inspector.inspection.inspection import inspect
@@ -157,7 +157,7 @@ def test_a_header_in_which_the_model_stopped_is_not_the_token_limit() -> None:
 
 def test_a_broken_connection_is_no_parser_error_where_those_are_sent() -> None:
     capture = from_matrix("0.33.0", "1", "cut_in_header", "completions")
-    inspection = inspect(replace(capture, events=capture.events[:8], end=None))
+    inspection = inspect(replace(capture, events=capture.events[:8], end=End(1.0, cut=True)))
     assert [str(finding.kind) for finding in inspection.findings] == ["disconnected"]
     assert inspection.verdict.known == ""
 
