@@ -157,7 +157,7 @@ def test_a_header_in_which_the_model_stopped_is_not_the_token_limit() -> None:
 
 def test_a_broken_connection_is_no_parser_error_where_those_are_sent() -> None:
     capture = from_matrix("0.33.0", "1", "cut_in_header", "completions")
-    inspection = inspect(replace(capture, events=capture.events[:8], end=End(1.0, cut=True)))
+    inspection = inspect(replace(capture, events=capture.events[:8], end=End(at_s=1.0, cut=True)))
     assert [str(finding.kind) for finding in inspection.findings] == ["disconnected"]
     assert inspection.verdict.known == ""
 
