@@ -7,6 +7,7 @@ never lost. A truncated last line is noted, and the complete lines are kept.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -127,6 +128,8 @@ class Header:
     """HTTP status of the response."""
     started_at: str | None = None
     """ISO 8601 time of the request, UTC."""
+    traceparent: str | None = None
+    """The trace context of the request (W3C `traceparent`), if it is a valid one."""
     source: str = ""
     """What wrote this: the recorder, or the importer and the kind of file."""
     from_client: bool = False
@@ -170,7 +173,12 @@ _FORMAT: Final = "harmony_capture"
 _LATEST_S: Final = 1e9  # about 30 years: no stream takes longer, and this bound rejects NaN too
 _TEXTS: Final = ("model", "server_version", "owned_by", "started_at", "source")
 _FLAGS: Final = ("endpoint_guessed", "from_client")
-_KNOWN: Final = {_FORMAT, "endpoint", "request", "status", "script", "notes", *_FLAGS, *_TEXTS}
+_KNOWN: Final = {
+    *(_FORMAT, "endpoint", "request", "status", "traceparent", "script", "notes"),
+    *_FLAGS,
+    *_TEXTS,
+}
+_TRACEPARENT: Final = re.compile("[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 _SHOWN: Final = 40
 _LINES_AT_MOST: Final = EVENTS + 2
 
@@ -197,6 +205,8 @@ def header_line(header: Header, notes: Sequence[str] = ()) -> str:
     if header.status is not None:
         row["status"] = header.status
     row.update({key: value for key in _TEXTS[3:] if (value := getattr(header, key))})
+    if header.traceparent is not None:
+        row["traceparent"] = header.traceparent
     if header.script is not None:
         row["script"] = header.script
     if notes:
@@ -375,12 +385,18 @@ def _header(line: str, name: str, number: int) -> tuple[Header, tuple[str, ...]]
         owned_by=row.get("owned_by"),
         status=row.get("status"),
         started_at=row.get("started_at"),
+        traceparent=traceparent_in(row.get("traceparent")),
         source=row.get("source") or "",
         from_client=bool(row.get("from_client")),
         script=None if script is None else tuple(script),
         extra={key: value for key, value in row.items() if key not in _KNOWN},
     )
     return header, tuple(str(note) for note in row.get("notes") or ())
+
+
+def traceparent_in(text: object) -> str | None:
+    """A `traceparent` as it was sent; None for what is none, which may be any text."""
+    return text if isinstance(text, str) and _TRACEPARENT.fullmatch(text) else None
 
 
 def _line(row: object, name: str, number: int) -> Event | End:

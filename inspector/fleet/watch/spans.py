@@ -14,11 +14,12 @@ from urllib.parse import urlsplit
 from inspector.analysis.audit import Finding
 from inspector.analysis.audit.kinds import KINDS, FindingSide
 from inspector.analysis.reading import Reading
+from inspector.capture.capture import EventKind
 from inspector.capture.errors import InspectorError
 from inspector.capture.formats import in_utf8
 from inspector.inspection.inspection import Examined
 from inspector.issues import Cause
-from inspector.protocol.wire.stream import token_count
+from inspector.protocol.wire.stream import loads, token_count
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
@@ -28,6 +29,8 @@ SPANS_VARIABLE: Final = "HARMONY_INSPECTOR_OTEL"
 """Environment variable: where the dashboard's own tap sends spans; see `configured_spans`."""
 
 _OURS: Final = "harmony_inspector"
+_SCHEMA: Final = "https://opentelemetry.io/schemas/1.44.0"
+"""The semantic conventions whose names are used here."""
 _RESOURCE: Final = "OTEL_RESOURCE_ATTRIBUTES"
 _FINDINGS_AT_MOST: Final = 100
 """Events of one span; the SDK keeps 128."""
@@ -77,6 +80,8 @@ class SpanData:
     events: tuple[SpanEvent, ...]
     error: str
     """Value of `error.type` of a response that failed; empty for one that did not."""
+    traceparent: str = ""
+    """Trace context of the request; empty if it had none."""
 
 
 def span_of(examined: Examined) -> SpanData:
@@ -99,6 +104,7 @@ def span_of(examined: Examined) -> SpanData:
             )
         ),
         error=error,
+        traceparent=reading.header.traceparent or "",
     )
 
 
@@ -116,6 +122,8 @@ def _attributes(examined: Examined, operation: str, model: str, error: str) -> I
         value = request.get(key)
         if isinstance(value, float) or (type(value) is int and -_INT64 <= value < _INT64):
             yield name, value
+    if response_id := _response_id(reading):
+        yield "gen_ai.response.id", in_utf8(response_id, _NAME_AT_MOST)
     if stream.model is not None:
         yield "gen_ai.response.model", in_utf8(stream.model, _NAME_AT_MOST)
     reasons = [
@@ -142,6 +150,15 @@ def _attributes(examined: Examined, operation: str, model: str, error: str) -> I
         yield f"{_OURS}.server_version", in_utf8(reading.server_version, _NAME_AT_MOST)
     if examined.cause is not None and examined.cause.id:
         yield f"{_OURS}.cause", examined.cause.id
+
+
+def _response_id(reading: Reading) -> str:
+    """The `id` of the response, which its first event has, on Responses inside of `response`."""
+    data = next((event.data for event in reading.events if event.kind is not EventKind.COMMENT), "")
+    first = loads(data)
+    response = first.get("response", first) if isinstance(first, dict) else None
+    response_id = response.get("id") if isinstance(response, dict) else None
+    return response_id if isinstance(response_id, str) else ""
 
 
 def _event(reading: Reading, finding: Finding, cause: Cause | None) -> SpanEvent:
@@ -191,15 +208,41 @@ def _duration(reading: Reading) -> float:
 
 
 def emit(span_data: SpanData, tracer: "Tracer") -> None:
-    """Hand a span to a tracer of the OpenTelemetry SDK."""
-    from opentelemetry.trace import SpanKind, Status, StatusCode  # noqa: PLC0415 -- an extra
+    """Hand a span to a tracer of the OpenTelemetry SDK.
+
+    Its parent is the request's span. If that trace is not sampled, the span begins a new one with a link to
+    it: as a child it would not be sampled either, and no damage would be exported.
+    """
+    from opentelemetry.trace import (  # noqa: PLC0415 -- an extra
+        Link,
+        SpanKind,
+        Status,
+        StatusCode,
+        get_current_span,
+    )
+    from opentelemetry.trace.propagation.tracecontext import (  # noqa: PLC0415 -- an extra
+        TraceContextTextMapPropagator,
+    )
 
     started_s = span_data.started_s
     if started_s is None:
         started_s = datetime.now(UTC).timestamp() - span_data.duration_s
     start = _nanoseconds(started_s)
+    context = None
+    links: list[Link] = []
+    if span_data.traceparent:
+        context = TraceContextTextMapPropagator().extract({"traceparent": span_data.traceparent})
+        parent = get_current_span(context).get_span_context()
+        if not parent.trace_flags.sampled:
+            links = [Link(parent)] if parent.is_valid else []
+            context = None
     span = tracer.start_span(
-        span_data.name, kind=SpanKind.CLIENT, attributes=span_data.attributes, start_time=start
+        span_data.name,
+        context=context,
+        kind=SpanKind.CLIENT,
+        attributes=span_data.attributes,
+        links=links,
+        start_time=start,
     )
     for event in span_data.events:
         at_s = span_data.duration_s if event.at_s is None else event.at_s
@@ -242,7 +285,7 @@ class Spans:
         resource = Resource.create({} if named else {"service.name": "harmony-inspector"})
         self._provider = TracerProvider(resource=resource)
         self._provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(**target)))
-        self._tracer = self._provider.get_tracer(_OURS)
+        self._tracer = self._provider.get_tracer(_OURS, schema_url=_SCHEMA)
         self._addresses = dict(addresses or {})
 
     def audited(self, upstream: str, span_data: SpanData, *, capture: str = "") -> None:

@@ -11,11 +11,12 @@ from typing import Any, Final
 
 import httpx
 
-from inspector.capture.capture import ClosedBy, Endpoint
+from inspector.capture.capture import ClosedBy, Endpoint, traceparent_in
 from inspector.capture.redaction import redact
 from inspector.net.client.recorder import Recorder, Sink
 from inspector.net.client.secrets import secrets_of, without_secrets
 from inspector.net.client.transport import header_of
+from inspector.net.tap.headers import header_value
 from inspector.protocol.wire.stream import loads
 
 _LOG: Final = logging.getLogger(__name__)
@@ -37,7 +38,8 @@ class ResponseRecording:
     ) -> None:
         self.body: Any = loads(raw.decode("utf-8", "replace")) if raw else None
         """The request's JSON; None when it has none."""
-        self._header = header_of(endpoint, raw, source=source)
+        traceparent = traceparent_in(header_value(headers, b"traceparent"))
+        self._header = replace(header_of(endpoint, raw, source=source), traceparent=traceparent)
         self._sink = without_secrets(sink, secrets_of(headers, self.body, redact(self.body), query))
         self._now_s = self._begun_s = clock()
         self._clock = clock

@@ -12,12 +12,14 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from opentelemetry.trace import SpanKind, StatusCode
+from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
+from opentelemetry.trace import SpanKind, StatusCode, format_span_id, format_trace_id
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from inspector.capture.capture import Capture
 from inspector.capture.errors import InspectorError
 from inspector.cli import main
 from inspector.fleet.watch import Keep, Retention, Watch
@@ -26,6 +28,7 @@ from inspector.fleet.watch.spans import SPANS_VARIABLE, Spans, configured_spans,
 from inspector.inspection.inspection import inspect
 from inspector.net.client.address import Server
 from inspector.net.client.request import LiveRequest
+from inspector.protocol.wire.stream import loads
 from tests.support.builtin import CAPTURES, RESPONSES, TOOL, WHOLE
 from tests.support.listening import listening
 from tests.support.told import Told
@@ -37,6 +40,7 @@ class Receiver:
     def __init__(self) -> None:
         self.spans: list[Any] = []
         self.services: set[str] = set()
+        self.schemas: set[str] = set()
         self.came = Flag()
         self.app = Starlette(routes=[Route("/v1/traces", self._receive, methods=["POST"])])
 
@@ -49,6 +53,7 @@ class Receiver:
                 if attribute.key == "service.name"
             }
             for scope in resource.scope_spans:
+                self.schemas.add(scope.schema_url)
                 self.spans += scope.spans
         self.came.set()
         return Response(b"", media_type="application/x-protobuf")
@@ -56,9 +61,13 @@ class Receiver:
 
 def finished(name: str) -> Any:
     """The span of a built-in capture, as the SDK hands it to an exporter."""
+    return exported(CAPTURES[name])
+
+
+def exported(capture: Capture) -> Any:
     exporter, provider = InMemorySpanExporter(), TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
-    emit(span_of(inspect(CAPTURES[name])), provider.get_tracer("test"))
+    emit(span_of(inspect(capture)), provider.get_tracer("test"))
     [span] = exporter.get_finished_spans()
     return span
 
@@ -91,6 +100,31 @@ def test_a_span_follows_the_conventions_and_its_events_are_the_findings() -> Non
     assert (span.end_time - span.start_time) / 1e9 == pytest.approx(capture.end.at_s)
     assert all(span.start_time <= event.timestamp <= span.end_time for event in span.events)
     assert "weather" not in span.to_json()
+
+
+def test_a_span_is_a_child_of_the_requests_span_or_linked_to_it_if_that_is_not_sampled() -> None:
+    trace, parent = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+    for flags, child in (("01", True), ("00", False)):
+        capture = CAPTURES[TOOL]
+        header = replace(capture.header, traceparent=f"00-{trace}-{parent}-{flags}")
+        span = exported(replace(capture, header=header))
+        context = span.parent if child else span.links[0].context
+        assert (format_trace_id(context.trace_id), format_span_id(context.span_id)) == (trace, parent)
+        assert (format_trace_id(span.context.trace_id) == trace) is child
+        assert len(span.links) == int(not child)
+    zeros = replace(CAPTURES[TOOL].header, traceparent=f"00-{'0' * 32}-{'0' * 16}-01")
+    span = exported(replace(CAPTURES[TOOL], header=zeros))
+    assert (span.parent, span.links) == (None, ())
+
+
+@pytest.mark.parametrize("name", [TOOL, RESPONSES, "completions-unexpected-token-200002-vllm-0.13.0"])
+def test_a_span_has_the_id_of_the_response_and_only_names_of_its_schema(name: str) -> None:
+    span = finished(name)
+    data = loads(CAPTURES[name].events[0].data)
+    assert isinstance(data, dict)
+    assert span.attributes["gen_ai.response.id"] == data.get("response", data)["id"]
+    names = [key for key in span.attributes if key.startswith("gen_ai.")]
+    assert [key for key in names if key not in list(vars(gen_ai_attributes).values())] == []
 
 
 @pytest.mark.parametrize(
@@ -132,6 +166,7 @@ def test_a_collector_gets_a_span_of_each_audited_response(playback: str, tmp_pat
         metrics.wait(2)
         watch.close()
     assert receiver.services == {"harmony-inspector"}
+    assert receiver.schemas == {"https://opentelemetry.io/schemas/1.44.0"}
     span_attributes = [
         {attribute.key: attribute.value for attribute in span.attributes} for span in receiver.spans
     ]

@@ -15,6 +15,8 @@ from tests.support.listening import Kept, listening
 from tests.support.raw_server import Answer, page, raw_server, stream
 from tests.support.upstreams import CHUNKS, SSE, Echo, ask, sent, tapped
 
+TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
 
 def test_keys_pass_through_and_are_stored_nowhere(tmp_path: Path) -> None:
     keys = ["sk-bearer-0123456789", "key-0123456789", "cookie-0123456789", "mcp-bearer-0123456789"]
@@ -46,6 +48,22 @@ def test_keys_pass_through_and_are_stored_nowhere(tmp_path: Path) -> None:
     assert not [key for key in keys if key in text]
     assert "[redacted]" in text
     assert load(file).header.request["model"] == "m"
+
+
+@pytest.mark.parametrize(
+    ("sent_header", "kept_header"),
+    [(TRACEPARENT, TRACEPARENT), (f"{TRACEPARENT}-more", None), ("my secret", None)],
+)
+def test_the_trace_context_is_stored_if_it_is_one(
+    tmp_path: Path, sent_header: str, kept_header: str | None
+) -> None:
+    echo = Echo(CHUNKS, headers=SSE)
+    with listening(echo) as up, tapped(up, sink=FolderSink(tmp_path)) as (address, _):
+        ask(address, {}, traceparent=sent_header)
+    assert sent(echo)["traceparent"] == sent_header
+    (file,) = tmp_path.iterdir()
+    assert load(file).header.traceparent == kept_header
+    assert (sent_header in file.read_text()) is (kept_header is not None)
 
 
 def test_a_key_in_an_error_page_is_not_stored() -> None:
