@@ -1,9 +1,12 @@
 """`play`: an OpenAI-compatible server that replays captures."""
 
+import re
 from argparse import ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from pathlib import Path
 
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 
 from inspector.capture.capture import Capture
 from inspector.capture.errors import InspectorError
@@ -12,6 +15,7 @@ from inspector.commands.shared import Commands
 from inspector.files.store import builtin, load_all
 from inspector.net.playback import FAULTS, PlaybackSettings, playback_routes
 
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@*A-Z]+")
 _FAULTS = "\n".join(f"  {fault.example:24} {fault.words}" for fault in FAULTS.values())
 _EXAMPLE = f"""example:
   python -m inspector play fixtures/*.jsonl --port 8001
@@ -47,6 +51,15 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--faults", default="", help="faults for every response, e.g. merge=3,last-token-only"
     )
+    parser.add_argument(
+        "--allow-origin",
+        action="append",
+        type=_origin,
+        default=[],
+        metavar="ORIGIN",
+        help="let web pages of this origin read the responses, e.g. http://localhost:5173; repeatable, "
+        "* allows all pages",
+    )
     parser.set_defaults(run=run)
 
 
@@ -61,7 +74,14 @@ def run(arguments: Namespace) -> int:
     lines = [
         f"{len(captures)} captures at {{address}}/v1 (models: {{address}}/v1/models); press Ctrl-C to stop"
     ]
-    serve(Starlette(routes=routes), arguments, lines)
+    cors = Middleware(
+        CORSMiddleware,
+        allow_origins=arguments.allow_origin,
+        allow_methods=["GET", "POST", "PUT", "DELETE"],
+        allow_headers=["*"],
+        expose_headers=["X-Playback-Capture"],
+    )
+    serve(Starlette(routes=routes, middleware=[cors] if arguments.allow_origin else []), arguments, lines)
     return 0
 
 
@@ -70,6 +90,15 @@ def _pace(text: str) -> str:
         PlaybackSettings().changed({"speed": text})
     except InspectorError as error:
         raise ArgumentTypeError(str(error)) from error
+    return text
+
+
+def _origin(text: str) -> str:
+    """Parse the origin of web pages as browsers send it, `null` for files."""
+    if text not in {"*", "null"} and not _ORIGIN.fullmatch(text):
+        raise ArgumentTypeError(
+            f"invalid origin: {text[:80]!r} (expected scheme, host and port, for example http://localhost:5173)"
+        )
     return text
 
 

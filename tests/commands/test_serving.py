@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from inspector.cli import main
 from tests.support.listening import listening
 from tests.support.programs import bounded
 from tests.support.upstreams import Echo
@@ -50,3 +51,33 @@ def test_only_allowed_hosts_are_answered(name: str, tmp_path: Path) -> None:
                 assert "--allow-host rebound.example" in response.text
             for host in ("localhost", "proxy.example:80", address.removeprefix("http://")):
                 assert httpx.get(f"{address}/v1/models", headers={"host": host}).status_code == 200
+
+
+def test_pages_of_an_allowed_origin_may_read_what_is_played_and_others_not() -> None:
+    mine, other = "http://localhost:5173", "http://evil.example"
+    with command("play", "--allow-origin", mine) as address:
+        url = f"{address}/v1/chat/completions"
+        preflight = {
+            "access-control-request-method": "POST",
+            "access-control-request-headers": "authorization,content-type,x-stainless-lang",
+        }
+        for origin, allowed in ((mine, mine), (other, None)):
+            asked = httpx.options(url, headers={**preflight, "origin": origin})
+            assert asked.headers.get("access-control-allow-origin") == allowed
+            assert (asked.status_code == 200) is (allowed is not None)
+            body = {"model": "playback", "stream": True, "messages": []}
+            response = httpx.post(f"{url}?speed=inf", json=body, headers={"origin": origin})
+            assert response.status_code == 200
+            assert response.headers.get("access-control-allow-origin") == allowed
+    with command("play") as address:
+        response = httpx.get(f"{address}/v1/models", headers={"origin": mine})
+        assert "access-control-allow-origin" not in response.headers
+
+
+@pytest.mark.parametrize("origin", ["localhost:1", "http://localhost:1/", "http://*.example", "HTTP://A", ""])
+def test_an_origin_that_no_browser_sends_is_a_mistake(
+    origin: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["play", "--allow-origin", origin])
+    assert "for example http://localhost:5173" in capsys.readouterr().err

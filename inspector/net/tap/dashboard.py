@@ -1,8 +1,8 @@
 """The tap on the dashboard's own port: `/tap/<name>/v1/...` goes to the upstream of that name.
 
 It comes before the dashboard's own middleware, which would compress responses and parse their paths. It is
-for programs, not for web pages: a request that a browser makes for a page gets a 403, because vLLM itself
-allows every page to read its responses (`--allowed-origins`, by default all).
+for programs, not for web pages: a request that a browser makes for a page gets a 403, because vLLM up to 0.31
+allows every page to read its responses (`--allowed-origins`, by default all; none from 0.32 on).
 """
 
 import asyncio
