@@ -155,6 +155,14 @@ def _gave_up(pair: Pair) -> Judgement | None:
     if len(cut) != 1 or sum(choice.same_generated is False for choice in pair.choices) != 1:
         return None
     why = f"The tokens of {cut[0]} from token {place.token:,} on are unknown, not different."
+    errors = (*pair.findings.errors_left, *pair.findings.errors_right)
+    if not errors and any(
+        finding.kind is Kind.ABORTED for finding in (*pair.left.findings, *pair.right.findings)
+    ):
+        sentence = (
+            f"The tokens are the same up to token {place.token:,}, where {cut[0]} was left by its client."
+        )
+        return Judgement(Outcome.UNKNOWN, sentence, why)
     rejected = [
         next((finding.delivered for finding in alone if finding.kind in _MODELS), None)
         for alone in (pair.findings.only_left, pair.findings.only_right)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from inspector.analysis.audit import Kind
-from inspector.capture.capture import Capture, Endpoint, Event, Header
+from inspector.capture.capture import Capture, ClosedBy, End, Endpoint, Event, Header
 from inspector.files.store import builtin, load
 from inspector.inspection.compare import Apart, Comparison, Divergence, Outcome, compare, compare_all
 from inspector.inspection.inspection import Inspection, inspect
@@ -120,6 +120,15 @@ def test_a_stream_that_stops_earlier_at_another_rejection_does_not_share_the_oth
     comparison = compared(aborted([analysis], token), aborted([final], other))
     assert "where the left server stops" in comparison.sentence
     assert f"The parser errors differ: “{token}” on the left, “{other}” on the right." in comparison.why
+
+
+def test_a_client_that_left_accuses_no_server() -> None:
+    whole = chat(GOOD)
+    end = End(at_s=1.0, cut=True, closed_by=ClosedBy.CLIENT)
+    comparison = compared(replace(whole, events=whole.events[:3], end=end), whole)
+    assert comparison.outcome is Outcome.UNKNOWN
+    assert "the left server was left by its client" in comparison.sentence
+    assert "unknown, not different" in comparison.why
 
 
 def test_one_script_on_two_releases_of_the_lab_says_that_only_the_older_one_lost_text() -> None:
