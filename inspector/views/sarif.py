@@ -160,9 +160,7 @@ def audit_sarif(inspections: Sequence[Inspection]) -> str:
 
 
 def _result(same: tuple[str, ...], members: Sequence[_Shown]) -> dict[str, Any]:
-    leading = min(
-        members, key=lambda member: (member.finding.severity is not Severity.ERROR, rank(member[1].kind))
-    )
+    leading = min(members, key=_weight)
     finding, cause = leading.finding, leading.cause
     kinds = list(dict.fromkeys(str(member.finding.kind) for member in members))
     files = dict.fromkeys(_file(member.inspection.name) for member in (leading, *members))

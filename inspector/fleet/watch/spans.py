@@ -17,6 +17,7 @@ from inspector.analysis.reading import Reading
 from inspector.capture.capture import EventKind
 from inspector.capture.errors import InspectorError
 from inspector.capture.formats import in_utf8
+from inspector.capture.version import __version__
 from inspector.inspection.inspection import Examined
 from inspector.issues import Cause
 from inspector.protocol.wire.stream import loads, token_count
@@ -285,7 +286,7 @@ class Spans:
         resource = Resource.create({} if named else {"service.name": "harmony-inspector"})
         self._provider = TracerProvider(resource=resource)
         self._provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(**target)))
-        self._tracer = self._provider.get_tracer(_OURS, schema_url=_SCHEMA)
+        self._tracer = self._provider.get_tracer(_OURS, __version__, schema_url=_SCHEMA)
         self._addresses = dict(addresses or {})
 
     def audited(self, upstream: str, span_data: SpanData, *, capture: str = "") -> None:
