@@ -20,7 +20,10 @@ if not runs:
 
 with st.container(horizontal=True, vertical_alignment="bottom", key="matrix_row"):
     chosen = choosing.choose(runs, clients.rows)
-    words, differing = choosing.choose_rows()
+    words = choosing.choose_words()
+headline = st.container()
+st.caption(details.legend(chosen.client))
+differing = choosing.choose_differing()
 
 endpoint = chosen.endpoint
 recorded = choosing.columns(runs, chosen)
@@ -33,8 +36,7 @@ table = dashboard.matrix_table(
 shown = {row.script.name: row.script for group in table for row in group.rows}
 oldest_first = list(reversed(columns.values()))
 filtered = set(shown) if (words or differing) and shown else None
-st.markdown(f"# {dashboard.matrix_headline(oldest_first, scripts, endpoint, filtered=filtered)}")
-st.caption(details.legend(chosen.client))
+headline.markdown(f"# {dashboard.matrix_headline(oldest_first, scripts, endpoint, filtered=filtered)}")
 if not shown:
     st.info("No script matches this filter, or the releases do not differ for the scripts that match.")
     st.stop()

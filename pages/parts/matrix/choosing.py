@@ -65,23 +65,29 @@ def choose(runs: Sequence[MatrixRun], clients: Collection[str]) -> MatrixFilter:
         format_func=names.__getitem__,
         help=_CLIENTS_HELP,
         key=_linked("client", linked if linked in names else _DELIVERED),
-        width=190,
+        width=165,
     )
     address(client="" if client == _DELIVERED else client)
     return MatrixFilter(Endpoint(endpoint), step, front_end, "" if client == _DELIVERED else client)
 
 
-def choose_rows() -> tuple[str, bool]:
-    """Draw the filter of the scripts: words, and whether only those in which releases differ are shown."""
+def choose_words() -> str:
+    """Draw the filter of the scripts."""
     words = st.text_input(
         "Filter scripts",
         placeholder="tool, emoji",
         key=_linked("filter", st.query_params.get("filter", "")),
-        width=180,
+        width=150,
     )
+    address(filter=words)
+    return words
+
+
+def choose_differing() -> bool:
+    """Draw the choice of only those scripts in which releases differ."""
     differing = st.toggle("Differences only", key=_linked("differing", "differing" in st.query_params))
-    address(filter=words, differing="yes" if differing else "")
-    return words, differing
+    address(differing="yes" if differing else "")
+    return differing
 
 
 def choose_pair(titles: Sequence[str], default: tuple[str, str]) -> tuple[str, str]:
