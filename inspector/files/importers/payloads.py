@@ -116,7 +116,7 @@ def _is_dense(body: bytes) -> bool:
     """True for an event stream without its blank lines, as `grep data:` leaves it."""
     if _BLANK.search(body) is not None or (line := _LINE.search(body)) is None:
         return False
-    try:  # data of several lines is no JSON in its first one
+    try:  # the first of several data lines is not JSON by itself
         return isinstance(json.loads(line[1][5:]), dict) and line.end() < len(body)
     except (ValueError, RecursionError):
         return False

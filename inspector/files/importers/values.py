@@ -52,7 +52,7 @@ class _Sent:
 
     text: str
     payload: Mapping[str, Any] | None
-    """None for `[DONE]`, and for what is no JSON object."""
+    """None for `[DONE]` and for anything but a JSON object."""
     event: str
     place: _Place
     from_stream: bool
@@ -183,7 +183,7 @@ class Responses:
         if stream.endpoint is Endpoint.RESPONSES and len(self._results) > 1:
             numbered = {((each.payload or {}).get("sequence_number"), each.text) for each in stream.sent}
             if len({number for number, _ in numbered}) < len(numbered):
-                why = "the events of several responses are mixed and cannot be told apart"
+                why = "the events of several responses are mixed and cannot be separated"
                 raise CaptureError(self._name, f"{why}; save each response as a file")
         header = _header(first, stream.endpoint, self._source)
         kept = any(sent.from_stream or sent.text == DONE for sent in stream.sent)

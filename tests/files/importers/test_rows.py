@@ -77,7 +77,7 @@ def test_mixed_streams_are_told_apart_by_their_id() -> None:
     assert [found(capture) for capture in captures] == [found(known(CHAT))] * 2
     others = [{**event, "item_id": "other"} for event in EVENTS]
     both = [event for pair in zip(EVENTS, others, strict=True) for event in pair]
-    assert "mixed and cannot be told apart" in refusal(lines(both))
+    assert "mixed and cannot be separated" in refusal(lines(both))
     assert len(sniff_and_read(lines([*EVENTS, *EVENTS]).encode(), "f")) == 2
 
 
