@@ -1,7 +1,7 @@
 """Harmony as text, with special tokens spelled out (`skip_special_tokens=False`), with or without its prompt.
 
-Its token IDs are computed. Text that spells a special token cannot be distinguished from the token, and the model may
-have split words into other tokens.
+Its token IDs are computed. Text that spells a special token cannot be distinguished from the token, and the
+model may have split words into other tokens.
 """
 
 import ast
