@@ -157,7 +157,7 @@ class Tap:
         return engine_of(owned_by=self.owned_by)
 
     def learn_version(self) -> None:
-        """Request `/version` and the models in the background, without the client's key, until one responds."""
+        """Request version and models in the background, without the client's key, until one responds."""
         if (
             self.version is None
             and self.owned_by is None
