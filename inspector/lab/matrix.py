@@ -4,21 +4,25 @@ Only missing captures are recorded: an interrupted matrix resumes, and a script 
 recorded again. Scores are always computed from the stored captures, so they follow the audit.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from inspector.capture.capture import Capture, Endpoint
 from inspector.capture.errors import LabError
+from inspector.lab.bodies import request_body
 from inspector.lab.install import Environment
+from inspector.lab.process import ServerProcess
 from inspector.lab.recording import Target, record
 from inspector.lab.results import STAND_IN, MatrixRun, RunFiles, capture_of
 from inspector.lab.score import ScriptOutcome, score
 from inspector.lab.scripts import ENDPOINTS, Script, load
 from inspector.lab.server import ServerOptions
+from inspector.lab.servers.table import SERVERS
 from inspector.lab.session import LabSession
 from inspector.lab.standin.checking import chunking_fault
 from inspector.lab.standin.install import FRONT_END, RUST
@@ -45,7 +49,7 @@ def run_matrix(
     runs: list[MatrixRun] = []
     for version in versions:
         environment = lab.prepare(version)
-        if environment.package in {FRONT_END, RUST}:
+        if environment.package in {FRONT_END, RUST, *SERVERS}:
             runs += fill_stand_in(lab, environment, steps, targets, folder=folder)
             continue
         if varying := [step for step in steps if not step.isdigit()]:
@@ -132,11 +136,9 @@ def fill_stand_in(
                 if any(targets_by_step.values())
             ]
             for running, targets_by_step in starting:
-                if not isinstance(running, StandinServer):
-                    raise LabError(f"{environment.package} is not served by the stand-in engine")
                 running.ready()
                 for step, step_targets in targets_by_step.items():
-                    _record_checked(lab, running, shelves[step], step, step_targets)
+                    _record_checked(lab, environment, running, shelves[step], step, step_targets)
                 running.stop()
     finally:
         for shelf in shelves.values():
@@ -150,6 +152,8 @@ def fill_stand_in(
 
 def condition_targets(package: str, step: str, targets: Sequence[Target]) -> list[Target]:
     """The targets of one condition on a front end; unstreamed, only those of scripts that stream."""
+    if (other := SERVERS.get(package)) is not None:
+        targets = [target for target in targets if other.runs(*target)] if step in other.conditions else []
     if package == RUST:
         targets = [target for target in targets if target.endpoint not in VLLM_RUST.lacks]
     if step != UNSTREAMED:
@@ -158,15 +162,27 @@ def condition_targets(package: str, step: str, targets: Sequence[Target]) -> lis
 
 
 def _record_checked(
-    lab: LabSession, running: StandinServer, shelf: RunFiles, step: str, targets: Sequence[Target]
+    lab: LabSession,
+    environment: Environment,
+    running: ServerProcess,
+    shelf: RunFiles,
+    step: str,
+    targets: Sequence[Target],
 ) -> None:
     """Record; a stream that does not follow its schedule is requested again, and skipped in the end."""
     schedule = "1" if step == UNSTREAMED else step
-    running.engine.set_steps(schedule)
+    other = SERVERS.get(environment.package)
+    if isinstance(running, StandinServer):
+        running.engine.set_steps(schedule)
+        fault_of: Callable[[Capture], str | None] = partial(chunking_fault, running.engine, schedule=schedule)
+    elif other is not None:
+        fault_of = partial(other.fault, running, schedule=schedule)
+    else:
+        raise LabError(f"{environment.package} is not served by an engine of the lab")
     faults: dict[Target, str] = {}
 
     def keep(target: Target, capture: Capture) -> None:
-        fault = chunking_fault(running.engine, capture, schedule)
+        fault = fault_of(capture)
         if fault is None:
             faults.pop(target, None)
             shelf.keep(target.endpoint, target.script.name, capture)
@@ -184,8 +200,10 @@ def _record_checked(
             stream_interval=int(step) if step.isdigit() else 0,
             keep=keep,
             # Retry alone: concurrent requests are the most likely cause.
-            jobs=1 if attempt else lab.jobs,
-            lab={"steps": step, "engine": STAND_IN},
+            jobs=1 if attempt else min(lab.jobs, other.jobs if other else lab.jobs),
+            lab={"steps": step, "engine": STAND_IN} | ({"server": other.name} if other else {}),
+            version=environment.version if other else None,
+            body=partial(other.body, steps=step) if other else request_body,
         )
     for target, fault in faults.items():
         lab.say(f"{shelf.name}: no verdict on {target.endpoint.value} {target.script.name}: {fault}")

@@ -84,8 +84,10 @@ class Score:
 
 def score(script: Script, capture: Capture) -> Score:
     """Score one capture of a script."""
-    # Responses carries no token IDs: use those of the script, unless the server added turns.
-    blind = not spec_of(capture.header.endpoint).carries_ids
+    # Responses carries no token IDs, and servers other than vLLM carry few or none: use those of the script,
+    # unless the server added turns.
+    lab = capture.header.extra.get("lab")
+    blind = not spec_of(capture.header.endpoint).carries_ids or (isinstance(lab, dict) and "server" in lab)
     truth = script.sampled if blind and len(script.turns) == 1 else None
     reading = read(capture, truth=truth)
     kinds = tuple(sorted({finding.kind.value for finding in audit(reading)}))

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from inspector.capture.capture import Capture, Endpoint
+from inspector.lab.bodies import request_body
 from inspector.lab.install import Environment, Say
 from inspector.lab.paths import LabPaths
 from inspector.lab.process import ServerProcess
 from inspector.lab.scripts import Script
 from inspector.lab.server import ServerOptions
+from inspector.lab.standin.steps import UNSTREAMED
+from inspector.protocol.wire.endpoints import spec_of
 
 
 class Install(Protocol):
@@ -25,6 +28,12 @@ class Serving(Protocol):
     def __call__(
         self, paths: LabPaths, environment: Environment, options: ServerOptions, *, wait: bool, say: Say
     ) -> AbstractContextManager[ServerProcess]: ...
+
+
+class Fault(Protocol):
+    """Compares a recorded stream with the engine's log."""
+
+    def __call__(self, server: ServerProcess, capture: Capture, schedule: str) -> str | None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,9 +55,23 @@ class LabServer:
     """What a request asks for to get the token IDs; a script knows its tools and whether it streams."""
     install: Install
     serving: Serving
-    fault: Callable[[ServerProcess, Capture, str], str | None]
+    fault: Fault
     """Why a recorded stream cannot be scored: it did not follow the schedule of steps; None if it did."""
     jobs: int = 4
     """Requests that it may have in flight."""
     distribution: str = ""
     """Its name on PyPI, whose releases `bisect` and `watch` search; empty if it has none there."""
+
+    def runs(self, endpoint: Endpoint, script: Script) -> bool:
+        """Whether a script can be asked there: it needs one turn, and no tools that the server runs."""
+        suits = len(script.turns) == 1 and not script.built_in and not self.excludes(script)
+        return endpoint in self.endpoints and suits
+
+    def body(
+        self, endpoint: Endpoint, script: Script, *, marker: str | None = None, steps: str = "1"
+    ) -> dict[str, Any]:
+        """The request that makes its engine sample a script in these steps."""
+        marker = f"{marker or f'[[script {script.name}]]'} [[steps {'1' if steps == UNSTREAMED else steps}]]"
+        request = request_body(endpoint, script, marker=marker)
+        del request[spec_of(endpoint).evidence_key]  # a field of vLLM
+        return {**request, **self.evidence(script)}

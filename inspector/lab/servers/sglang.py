@@ -1,0 +1,98 @@
+"""SGLang's Rust server: how the lab installs and starts it, in the two configurations that matter."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, Final
+
+from inspector.lab.install import Environment, Say
+from inspector.lab.paths import LabPaths
+from inspector.lab.process import ServerProcess
+from inspector.lab.scripts import Script
+from inspector.lab.server import ServerOptions
+from inspector.lab.servers.installing import install_parts
+from inspector.lab.servers.server import Install, LabServer, Serving
+from inspector.lab.servers.serving import scripted_server, stream_fault
+from inspector.lab.servers.sglang_layouts import sglang_layouts
+from inspector.lab.standin.steps import CONDITIONS
+
+_DISTRIBUTION: Final = "sglang"
+
+_PARTS: Final = (
+    "sglang/srt/rust_extensions/_server.",
+    "sglang/srt/rust_server/",
+    "sglang/srt/managers/io_struct.py",
+    "sglang/srt/sampling/sampling_params.py",
+)
+"""What the lab needs of a wheel: the compiled server, and the sources that say how it is called."""
+
+_START_S: Final = 60.0
+
+
+def _installing(name: str) -> Install:
+    def install(paths: LabPaths, version: str, say: Say) -> Environment:
+        environment = install_parts(
+            paths,
+            _DISTRIBUTION,
+            version,
+            package="sglang-rust",
+            folders=_PARTS,
+            check=lambda path: sglang_layouts(path / "sglang" / "srt", release=version),
+            say=say,
+        )
+        return replace(environment, package=name)
+
+    return install
+
+
+def _serving(tool_call_parser: str) -> Serving:
+    @contextmanager
+    def serving(
+        paths: LabPaths, environment: Environment, options: ServerOptions, *, wait: bool, say: Say
+    ) -> Iterator[ServerProcess]:
+        with scripted_server(
+            paths,
+            environment,
+            options,
+            module="inspector.lab.servers.sglang_process",
+            more=("--tool-call-parser", tool_call_parser, "--reasoning-parser", "gpt_oss"),
+            variables={},
+            ready="/v1/models",
+            timeout_s=_START_S,
+            wait=wait,
+            say=say,
+        ) as server:
+            yield server
+
+    return serving
+
+
+def _excludes(script: Script) -> bool:
+    """Chat has no `ignore_eos`: the server stops at the first stop token."""
+    return bool(script.request.get("ignore_eos"))
+
+
+def _evidence(_script: Script) -> Mapping[str, Any]:
+    return {"logprobs": True}
+
+
+def _row(name: str, label: str, tool_call_parser: str) -> LabServer:
+    return LabServer(
+        name=name,
+        label=label,
+        engine="SGLang Rust",
+        conditions=CONDITIONS,
+        excludes=_excludes,
+        evidence=_evidence,
+        install=_installing(name),
+        serving=_serving(tool_call_parser),
+        fault=stream_fault,
+        distribution=_DISTRIBUTION,
+    )
+
+
+SGLANG_RUST: Final = _row("sglang-rust", "SGLang Rust", "harmony")
+"""With the tool-call parser that its registry has for gpt-oss, which its command line refuses."""
+
+SGLANG_RUST_CLI: Final = _row("sglang-rust-cli", "SGLang Rust, --tool-call-parser gpt-oss", "gpt-oss")
+"""As its command line allows it: each request with tools is refused."""
