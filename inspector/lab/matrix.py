@@ -182,6 +182,8 @@ def _record_checked(
     faults: dict[Target, str] = {}
 
     def keep(target: Target, capture: Capture) -> None:
+        if other is not None:
+            capture = other.amend(running, capture)
         fault = fault_of(capture)
         if fault is None:
             faults.pop(target, None)

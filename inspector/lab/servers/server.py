@@ -36,6 +36,10 @@ class Fault(Protocol):
     def __call__(self, server: ServerProcess, capture: Capture, schedule: str) -> str | None: ...
 
 
+def _unchanged(_server: ServerProcess, capture: Capture) -> Capture:
+    return capture
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabServer:
     """One server with one configuration: a row of the matrix per release and condition."""
@@ -57,6 +61,8 @@ class LabServer:
     serving: Serving
     fault: Fault
     """Why a recorded stream cannot be scored: it did not follow the schedule of steps; None if it did."""
+    amend: Callable[[ServerProcess, Capture], Capture] = _unchanged
+    """Adds to a recorded response what the engine's log says of it."""
     jobs: int = 4
     """Requests that it may have in flight."""
     distribution: str = ""
