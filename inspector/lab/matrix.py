@@ -4,17 +4,16 @@ Only missing captures are recorded: an interrupted matrix resumes, and a script 
 recorded again. Scores are always computed from the stored captures, so they follow the audit.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from inspector.capture.capture import Capture, Endpoint
 from inspector.capture.errors import LabError
-from inspector.lab.bodies import request_body
+from inspector.lab.asking import body_of, fault_of, version_of
 from inspector.lab.install import Environment
 from inspector.lab.process import ServerProcess
 from inspector.lab.recording import Target, record
@@ -24,7 +23,6 @@ from inspector.lab.scripts import ENDPOINTS, Script, load
 from inspector.lab.server import ServerOptions
 from inspector.lab.servers.table import SERVERS
 from inspector.lab.session import LabSession
-from inspector.lab.standin.checking import chunking_fault
 from inspector.lab.standin.install import FRONT_END, RUST
 from inspector.lab.standin.serving import StandinServer
 from inspector.lab.standin.steps import UNSTREAMED
@@ -32,6 +30,13 @@ from inspector.protocol.engines.vllm_rust import VLLM_RUST
 
 _ATTEMPTS: Final = 3
 """Requests for a stream until it follows its schedule."""
+
+
+class _Running(NamedTuple):
+    """A release and its server."""
+
+    environment: Environment
+    server: ServerProcess
 
 
 def run_matrix(
@@ -138,7 +143,7 @@ def fill_stand_in(
             for running, targets_by_step in starting:
                 running.ready()
                 for step, step_targets in targets_by_step.items():
-                    _record_checked(lab, environment, running, shelves[step], step, step_targets)
+                    _record_checked(lab, _Running(environment, running), shelves[step], step, step_targets)
                 running.stop()
     finally:
         for shelf in shelves.values():
@@ -162,29 +167,20 @@ def condition_targets(package: str, step: str, targets: Sequence[Target]) -> lis
 
 
 def _record_checked(
-    lab: LabSession,
-    environment: Environment,
-    running: ServerProcess,
-    shelf: RunFiles,
-    step: str,
-    targets: Sequence[Target],
+    lab: LabSession, running: _Running, shelf: RunFiles, step: str, targets: Sequence[Target]
 ) -> None:
     """Record; a stream that does not follow its schedule is requested again, and skipped in the end."""
     schedule = "1" if step == UNSTREAMED else step
+    environment, server = running
     other = SERVERS.get(environment.package)
-    if isinstance(running, StandinServer):
-        running.engine.set_steps(schedule)
-        fault_of: Callable[[Capture], str | None] = partial(chunking_fault, running.engine, schedule=schedule)
-    elif other is not None:
-        fault_of = partial(other.fault, running, schedule=schedule)
-    else:
-        raise LabError(f"{environment.package} is not served by an engine of the lab")
+    if isinstance(server, StandinServer):
+        server.engine.set_steps(schedule)
     faults: dict[Target, str] = {}
 
     def keep(target: Target, capture: Capture) -> None:
         if other is not None:
-            capture = other.amend(running, capture)
-        fault = fault_of(capture)
+            capture = other.amend(server, capture)
+        fault = fault_of(environment.package, server, capture, schedule)
         if fault is None:
             faults.pop(target, None)
             shelf.keep(target.endpoint, target.script.name, capture)
@@ -197,15 +193,15 @@ def _record_checked(
             break
         lab.say(f"{shelf.name}: recording {len(pending)} captures{' again' if attempt else ''}")
         record(
-            running.base_url,
+            server.base_url,
             pending,
             stream_interval=int(step) if step.isdigit() else 0,
             keep=keep,
             # Retry alone: concurrent requests are the most likely cause.
             jobs=1 if attempt else min(lab.jobs, other.jobs if other else lab.jobs),
             lab={"steps": step, "engine": STAND_IN} | ({"server": other.name} if other else {}),
-            version=environment.version if other else None,
-            body=partial(other.body, steps=step) if other else request_body,
+            version=version_of(environment),
+            body=body_of(environment.package, step),
         )
     for target, fault in faults.items():
         lab.say(f"{shelf.name}: no verdict on {target.endpoint.value} {target.script.name}: {fault}")

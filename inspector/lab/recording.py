@@ -32,9 +32,10 @@ class Target(NamedTuple):
 
 
 class Body(Protocol):
-    """Makes the body of a request; `marker` as for `request_body`."""
+    """Makes the bodies of requests."""
 
-    def __call__(self, endpoint: Endpoint, script: Script, *, marker: str | None = None) -> dict[str, Any]: ...
+    def __call__(self, endpoint: Endpoint, script: Script, *, marker: str | None = None) -> dict[str, Any]:
+        """The body that makes a server sample the script; `marker` as for `request_body`."""
 
 
 def server_version(base_url: str) -> str:
@@ -70,8 +71,8 @@ def record(
 ) -> None:
     """Send a request for every target; hand each capture to `keep`, in the order in which responses end.
 
-    `lab` is added to the header's entry `lab`. Without `version` the server is asked for its own. `keep` is called only from the calling thread. Raises LabError
-    when the server cannot be reached.
+    `lab` is added to the header's entry `lab`. Without `version` the server is asked for its own. `keep` is
+    called only from the calling thread. Raises LabError when the server cannot be reached.
     """
     version, owner = version or server_version(base_url), _owner(base_url)
     waiting = iter(targets)

@@ -83,7 +83,7 @@ class MatrixRun:
 
     @property
     def front_end(self) -> str:
-        """vLLM's `python` or `rust`, or the name of another server."""
+        """VLLM's `python` or `rust`, or the name of another server."""
         return _KINDS.get(self.package, (self.package, STAND_IN))[0]
 
     @property

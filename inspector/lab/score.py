@@ -6,7 +6,7 @@ explains where the two may differ.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from inspector.analysis.alignment import same_when_joined
@@ -80,6 +80,8 @@ class Score:
     """Differences from the expectation, or the server's error; empty if complete."""
     kinds: tuple[str, ...]
     """Kinds of findings in the audit, sorted."""
+    sampler: str = ""
+    """Where the sampler took another token than the script's; the outcome is then that of what it sampled."""
 
 
 def score(script: Script, capture: Capture) -> Score:

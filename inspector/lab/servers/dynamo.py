@@ -4,6 +4,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
 
 import httpx
@@ -14,13 +15,11 @@ from inspector.lab.process import ServerProcess, free_port
 from inspector.lab.scripts import Script
 from inspector.lab.server import ServerOptions
 from inspector.lab.servers.dynamo_layouts import check_dynamo
-from inspector.lab.servers.installing import install_with_requirements
+from inspector.lab.servers.installing import Wheel
 from inspector.lab.servers.server import LabServer
 from inspector.lab.servers.serving import ScriptedServer, scripted_server, stream_fault
 from inspector.lab.standin.serving import ROOT
 from inspector.lab.standin.steps import CONDITIONS
-
-_DISTRIBUTION: Final = "ai-dynamo-runtime"
 
 _START_S: Final = 120.0
 
@@ -36,23 +35,20 @@ class DynamoServer(ScriptedServer):
             return False
 
 
-def _install(paths: LabPaths, version: str, say: Say) -> Environment:
-    return install_with_requirements(
-        paths,
-        _DISTRIBUTION,
-        version,
-        package="dynamo",
-        check=lambda path: check_dynamo(path, release=version),
-        say=say,
-    )
+def _check(folder: Path, version: str) -> None:
+    check_dynamo(folder, release=version)
+
+
+_WHEEL: Final = Wheel(package="dynamo", distribution="ai-dynamo-runtime", check=_check)
 
 
 @contextmanager
 def _serving(
     paths: LabPaths, environment: Environment, options: ServerOptions, *, wait: bool, say: Say
 ) -> Iterator[ServerProcess]:
-    with tempfile.TemporaryDirectory(prefix="harmony-lab-") as discovery:
-        with scripted_server(
+    with (
+        tempfile.TemporaryDirectory(prefix="harmony-lab-") as discovery,
+        scripted_server(
             paths,
             environment,
             options,
@@ -72,8 +68,9 @@ def _serving(
             wait=wait,
             say=say,
             kind=DynamoServer,
-        ) as server:
-            yield server
+        ) as server,
+    ):
+        yield server
 
 
 def _excludes(_script: Script) -> bool:
@@ -91,8 +88,9 @@ DYNAMO: Final = LabServer(
     conditions=CONDITIONS,
     excludes=_excludes,
     evidence=_evidence,
-    install=_install,
+    install=_WHEEL.install,
     serving=_serving,
     fault=stream_fault,
-    distribution=_DISTRIBUTION,
+    newest="1.6.1",
+    distribution=_WHEEL.distribution,
 )

@@ -28,7 +28,9 @@ def check_dynamo(folder: Path, *, release: str) -> None:
     try:
         tree = ast.parse((folder / STUBS).read_text(encoding="utf-8"))
     except (OSError, SyntaxError, ValueError) as error:
-        raise _refused(release, f"{STUBS} cannot be read ({error})") from error
+        raise _refused(
+            release, f"{STUBS} cannot be read ({getattr(error, 'strerror', None) or error})"
+        ) from error
     arguments = {
         f"{prefix}{node.name}": {name.arg for name in (*node.args.args, *node.args.kwonlyargs)}
         for prefix, body in [("", tree.body), *_classes(tree)]

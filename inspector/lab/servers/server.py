@@ -17,23 +17,26 @@ from inspector.protocol.wire.endpoints import spec_of
 
 
 class Install(Protocol):
-    """Installs one release, or returns it if it is there; raises LabError with the fix."""
+    """Installs releases."""
 
-    def __call__(self, paths: LabPaths, version: str, say: Say) -> Environment: ...
+    def __call__(self, paths: LabPaths, version: str, say: Say) -> Environment:
+        """Install one release, or return it if it is there; raises LabError with the fix."""
 
 
 class Serving(Protocol):
-    """A context manager inside which the server runs; `wait` as for ServerProcess."""
+    """Starts a release."""
 
     def __call__(
         self, paths: LabPaths, environment: Environment, options: ServerOptions, *, wait: bool, say: Say
-    ) -> AbstractContextManager[ServerProcess]: ...
+    ) -> AbstractContextManager[ServerProcess]:
+        """A context manager inside which the server runs; `wait` as for ServerProcess."""
 
 
 class Fault(Protocol):
-    """Compares a recorded stream with the engine's log."""
+    """Compares recorded streams with the engine's log."""
 
-    def __call__(self, server: ServerProcess, capture: Capture, schedule: str) -> str | None: ...
+    def __call__(self, server: ServerProcess, capture: Capture, schedule: str) -> str | None:
+        """Why a stream cannot be scored; None if it can."""
 
 
 def _unchanged(_server: ServerProcess, capture: Capture) -> Capture:
@@ -65,6 +68,8 @@ class LabServer:
     """Adds to a recorded response what the engine's log says of it."""
     jobs: int = 4
     """Requests that it may have in flight."""
+    newest: str = ""
+    """The release that is used if none is named; empty if one must be."""
     distribution: str = ""
     """Its name on PyPI, whose releases `bisect` and `watch` search; empty if it has none there."""
 

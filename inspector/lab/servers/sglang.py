@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final
 
 from inspector.lab.install import Environment, Say
@@ -10,13 +11,11 @@ from inspector.lab.paths import LabPaths
 from inspector.lab.process import ServerProcess
 from inspector.lab.scripts import Script
 from inspector.lab.server import ServerOptions
-from inspector.lab.servers.installing import install_parts
+from inspector.lab.servers.installing import Wheel
 from inspector.lab.servers.server import Install, LabServer, Serving
 from inspector.lab.servers.serving import scripted_server, stream_fault
 from inspector.lab.servers.sglang_layouts import sglang_layouts
 from inspector.lab.standin.steps import CONDITIONS
-
-_DISTRIBUTION: Final = "sglang"
 
 _PARTS: Final = (
     "sglang/srt/rust_extensions/_server.",
@@ -29,18 +28,18 @@ _PARTS: Final = (
 _START_S: Final = 60.0
 
 
+def _check(folder: Path, version: str) -> None:
+    sglang_layouts(folder / "sglang" / "srt", release=version)
+
+
+_WHEEL: Final = Wheel(package="sglang-rust", distribution="sglang", parts=_PARTS, check=_check)
+
+
 def _installing(name: str) -> Install:
+    """Both configurations use the same files."""
+
     def install(paths: LabPaths, version: str, say: Say) -> Environment:
-        environment = install_parts(
-            paths,
-            _DISTRIBUTION,
-            version,
-            package="sglang-rust",
-            folders=_PARTS,
-            check=lambda path: sglang_layouts(path / "sglang" / "srt", release=version),
-            say=say,
-        )
-        return replace(environment, package=name)
+        return replace(_WHEEL.install(paths, version, say), package=name)
 
     return install
 
@@ -87,7 +86,8 @@ def _row(name: str, label: str, tool_call_parser: str) -> LabServer:
         install=_installing(name),
         serving=_serving(tool_call_parser),
         fault=stream_fault,
-        distribution=_DISTRIBUTION,
+        newest="0.5.23",
+        distribution=_WHEEL.distribution,
     )
 
 

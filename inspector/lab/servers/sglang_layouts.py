@@ -33,7 +33,9 @@ _NEEDED: Final[Mapping[str, Sequence[str]]] = {
     "SamplingParams": ("max_new_tokens", "stop_token_ids", "ignore_eos"),
 }
 
-_CALLS: Final = frozenset({"wait_request", "recv_requests", "push_decode_result_batch", "push_control_result"})
+_CALLS: Final = frozenset(
+    {"wait_request", "recv_requests", "push_decode_result_batch", "push_control_result"}
+)
 """Methods of the server that the scheduler calls."""
 
 
@@ -78,7 +80,9 @@ def sglang_layouts(folder: Path, *, release: str) -> SglangLayouts:
         model_config=tuple(_keywords(config, "ModelConfig", release)),
         pairs=isinstance(limit, ast.Call) and _name(limit.func) == "list",
         port_offset="port_offset" in _keywords(server, "Server", release),
-        request=_needed("TokenizedGenerateReqInput", _fields(requests, "BaseReq", "TokenizedGenerateReqInput"), release),
+        request=_needed(
+            "TokenizedGenerateReqInput", _fields(requests, "BaseReq", "TokenizedGenerateReqInput"), release
+        ),
         sampling=_needed("SamplingParams", _fields(sampling, "SamplingParams"), release),
         columns=_columns(push, release),
         wide_ids=_wide_ids(push, release),
@@ -94,7 +98,8 @@ def field(row: Sequence[Any], fields: Sequence[str], name: str, default: Any = N
 
 def _refused(release: str, why: str) -> LabError:
     return LabError(
-        f"SGLang {release}: {why}; its Rust server is not called as the lab calls it (tested: 0.5.19 to 0.5.23)"
+        f"SGLang {release}: {why}; its Rust server is not called as the lab calls it "
+        "(tested: 0.5.19 to 0.5.23)"
     )
 
 
@@ -102,7 +107,9 @@ def _parse(path: Path, name: str, release: str) -> ast.Module:
     try:
         return ast.parse(path.read_text(encoding="utf-8"))
     except (OSError, SyntaxError, ValueError) as error:
-        raise _refused(release, f"sglang/srt/{name} cannot be read ({error})") from error
+        raise _refused(
+            release, f"sglang/srt/{name} cannot be read ({getattr(error, 'strerror', None) or error})"
+        ) from error
 
 
 def _functions(tree: ast.AST) -> Iterator[ast.FunctionDef]:

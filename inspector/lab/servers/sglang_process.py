@@ -1,4 +1,4 @@
-"""`python -m inspector.lab.servers.sglang_process`: SGLang's Rust server, and in place of its scheduler a script.
+"""`python -m inspector.lab.servers.sglang_process`: SGLang's Rust server with scripts for a scheduler.
 
 The compiled server runs as threads of this process, as it runs inside SGLang's scheduler. This process takes
 the requests and pushes one frame for each step. Needs msgspec and numpy, and no other part of SGLang.
