@@ -261,7 +261,11 @@ def _kept(shelf: RunFiles, target: Target) -> Capture | None:
 
 def _fits(capture: Capture | None, script: Script) -> bool:
     """Whether a capture belongs to the current version of the script."""
-    return capture is not None and capture.header.script == script.sampled
+    if capture is None:
+        return False
+    lab = capture.header.extra.get("lab")
+    scripted = lab.get("scripted") if isinstance(lab, dict) else None
+    return (capture.header.script if scripted is None else tuple(scripted)) == script.sampled
 
 
 def _counts(run: MatrixRun) -> str:

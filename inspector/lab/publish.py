@@ -96,11 +96,16 @@ def _condition_of(run: MatrixRun) -> str:
     return steps if run.engine != STAND_IN else f"{steps}, {run.front_end}, stand-in engine"
 
 
+def _sampler(score: Score) -> tuple[str, ...]:
+    return (score.sampler,) if score.sampler else ()
+
+
 def _outcome_cell(score: Score | None) -> str:
     if score is None:
         return '<td class="none" title="not recorded">–</td>'
-    title = escape("; ".join((*score.differences, *score.kinds)) or "complete", quote=True)
-    words = f"{score.outcome.sign}<br><small>{score.outcome.words}</small>"
+    notes = (*score.differences, *score.kinds, *_sampler(score))
+    title = escape("; ".join(notes) or "complete", quote=True)
+    words = f"{score.outcome.sign}{'*' if score.sampler else ''}<br><small>{score.outcome.words}</small>"
     return f'<td class="{score.outcome.value}" title="{title}">{words}</td>'
 
 
@@ -192,7 +197,8 @@ def _cell(run: MatrixRun, endpoint: Endpoint, script: str, unread: Sequence[str]
     if score is None:
         return '<td class="none">– not recorded</td>'
     place = f"{endpoint.value}-{run.step}-{escape(script, quote=True)}"
-    differences = "".join(f"<small>{escape(words)}</small>" for words in (*score.differences, *unread))
+    notes = (*score.differences, *_sampler(score), *unread)
+    differences = "".join(f"<small>{escape(words)}</small>" for words in notes)
     link = f'<a href="#{place}">{score.outcome.sign} {score.outcome.words}</a>'
     return f'<td id="{place}" class="cell {score.outcome.value}">{link}{differences}</td>'
 

@@ -25,6 +25,7 @@ def score_rows(run: MatrixRun) -> list[dict[str, Any]]:
             "outcome": score.outcome.value,
             "kinds": list(score.kinds),
             "differences": list(score.differences),
+            **({"sampler": score.sampler} if score.sampler else {}),
         }
         for (endpoint, script), score in sorted(run.scores.items())
     ]

@@ -166,6 +166,8 @@ class RunFiles:
                 row["kinds"] = list(score.kinds)
             if score.differences:
                 row["differences"] = list(score.differences)
+            if score.sampler:
+                row["sampler"] = score.sampler
             if kept_in := run.kept_in.get((endpoint, script)):
                 row["kept_in"] = kept_in
             scores.setdefault(endpoint.value, {})[script] = row
@@ -342,6 +344,7 @@ def _scores(rows: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[tuple[Endpo
                     outcome=ScriptOutcome(row["outcome"]),
                     differences=tuple(row.get("differences", ())),
                     kinds=tuple(row.get("kinds", ())),
+                    sampler=row.get("sampler", ""),
                 ),
             )
 

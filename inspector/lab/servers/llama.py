@@ -87,16 +87,19 @@ class LlamaServer(ServerProcess):
 
 
 def install(paths: LabPaths, version: str, say: Say) -> Environment:
-    """Take the build of this machine if it is `version`; an empty one takes any.
+    """Take the build of this machine if it is `version`.
 
     Raises LabError if there is no build, another one, or no C compiler, or if the build cannot be preloaded.
     """
-    if version and (ready := installed(paths, NAME, version)) and (ready.path / "bin" / NAME).exists():
+    if (ready := installed(paths, NAME, version)) and (ready.path / "bin" / NAME).exists():
         return ready
     binary, compiler = _binary(), _compiler()
     release, words = _release_of(binary)
-    if version not in {"", release}:
-        raise LabError(f"{binary} is llama.cpp {release}, not {version}; set {BINARY} to another build")
+    if version != release:
+        raise LabError(
+            f"{binary} is llama.cpp {release}, not {version}; pass --server {NAME} {release}, or set {BINARY} "
+            "to another build"
+        )
     with install_lock(paths, say):
         path = paths.environment(NAME, release)
         log = paths.logs / f"install-{NAME}-{release}.log"
@@ -228,12 +231,13 @@ def _token_lines(played: Sequence[Script]) -> str:
 
 
 def with_sampled(server: ServerProcess, capture: Capture) -> Capture:
-    """The capture with the tokens that were really sampled, where they are not the script's."""
+    """The capture with the tokens that were really sampled; if they differ, `lab` keeps the script's."""
     sampled = server.sampled() if isinstance(server, LlamaServer) else ()
-    if not sampled or sampled == capture.header.script:
+    header = capture.header
+    if not sampled or sampled == header.script:
         return capture
-    lab = {**dict(capture.header.extra.get("lab", {})), "sampled": list(sampled)}
-    return replace(capture, header=replace(capture.header, extra={**capture.header.extra, "lab": lab}))
+    lab = {**dict(header.extra.get("lab", {})), "scripted": list(header.script or ())}
+    return replace(capture, header=replace(header, script=sampled, extra={**header.extra, "lab": lab}))
 
 
 def _excludes(script: Script) -> bool:
@@ -262,4 +266,5 @@ LLAMA_SERVER: Final = LabServer(
     fault=_no_fault,
     amend=with_sampled,
     jobs=1,
+    newest="0.7.0",
 )

@@ -61,6 +61,8 @@ def cell(
     st.text(f"{score.outcome.sign} {score.outcome.words}: {MEANINGS[score.outcome]}")
     for difference in score.differences:
         st.code(difference, language=None, wrap_lines=True)
+    if score.sampler:
+        st.text(f"* Not the script's tokens: {score.sampler}. The outcome is that of the tokens sampled.")
     twin = dashboard.twin_of(run, runs)
     twin_score = twin.scores.get((endpoint, script.name)) if twin is not None else None
     if twin_score is not None:
