@@ -4,7 +4,7 @@ The format is that of its spec/fixture.schema.json, version 0.1: one JSON object
 of a model, without its stop token, and what a parser must make of it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final

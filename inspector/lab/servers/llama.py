@@ -1,8 +1,8 @@
-"""llama-server of llama.cpp: the lab installs no build, but takes one of this machine and preloads its sampler.
+"""llama-server of llama.cpp: the lab takes a build of this machine and preloads its sampler.
 
-The model has no weights (`gguf`), and `standalone/scripted_llama.c` makes the server sample the script's tokens.
-With tools, the server's own grammar may refuse a token; it then samples another one, and both the log of the
-preloaded library and the capture say which.
+The model has no weights (`gguf`), and `standalone/scripted_llama.c` makes the server sample the script's
+tokens. With tools, the server's own grammar may refuse a token and sample another one; the preloaded library
+logs what was sampled.
 """
 
 import os
@@ -50,8 +50,11 @@ _NO_SCRIPT: Final = (
     "<|start|>assistant<|channel|>final<|message|>Hello from the lab.<|return|>"
 )
 _CLOSERS: Final = ('"}', '"', "}", "]", "<|call|>", "<|return|>", "<|message|>")
-"""Sampled where the grammar refuses the script's token, best first. Without them the zero weights would make it
-sample text for the rest of the context. `<|end|>` is not among them: inside a JSON string the grammar takes it."""
+"""Sampled where the grammar refuses the script's token, best first.
+
+Without them zero weights would give text up to the end of the context. `<|end|>` is not among them: inside a
+JSON string the grammar takes it.
+"""
 
 
 class LlamaServer(ServerProcess):
@@ -63,7 +66,7 @@ class LlamaServer(ServerProcess):
         self._lines = 0
 
     def sampled(self) -> tuple[int, ...]:
-        """The tokens sampled for the latest prompt since the last call, when the slot is idle; maybe none.
+        """The tokens sampled for the latest prompt since the last call, once the slot is idle.
 
         A client that goes away leaves its request running until the server notices, and the next one must not
         start before. Raises LabError if the slot stays busy.
@@ -163,8 +166,8 @@ def _check(server: ServerProcess, environment: Environment) -> None:
     sampled = server.sampled() if isinstance(server, LlamaServer) else ()
     if list(sampled) != list(expected):
         raise LabError(
-            f"{environment.path / 'bin' / NAME} does not sample the lab's tokens; the sampler is preloaded, so "
-            "libllama must be a shared library of the build (BUILD_SHARED_LIBS=ON)"
+            f"{environment.path / 'bin' / NAME} does not sample the lab's tokens; the sampler is "
+            "preloaded, so libllama must be a shared library of the build (BUILD_SHARED_LIBS=ON)"
         )
 
 
@@ -250,8 +253,12 @@ def _evidence(script: Script) -> Mapping[str, Any]:
     return {"timings_per_token": True} if script.stream else {"verbose": True, "return_tokens": True}
 
 
-def _no_fault(server: ServerProcess, capture: Capture, schedule: str) -> None:  # noqa: ARG001
-    """None: the steps are tokens."""
+def _fault(server: ServerProcess, capture: Capture, schedule: str) -> str | None:
+    """Each token is a step; without tools there is no grammar, so other tokens are those of another request."""
+    header = capture.header
+    if "scripted" in header.extra.get("lab", {}) and not header.request.get("tools"):
+        return "the server sampled tokens that are not the script's"
+    return None
 
 
 LLAMA_SERVER: Final = LabServer(
@@ -263,7 +270,7 @@ LLAMA_SERVER: Final = LabServer(
     evidence=_evidence,
     install=install,
     serving=serving,
-    fault=_no_fault,
+    fault=_fault,
     amend=with_sampled,
     jobs=1,
     newest="0.7.0",
