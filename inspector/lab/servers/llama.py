@@ -100,8 +100,8 @@ def install(paths: LabPaths, version: str, say: Say) -> Environment:
     release, words = _release_of(binary)
     if version != release:
         raise LabError(
-            f"{binary} is llama.cpp {release}, not {version}; pass --server {NAME} {release}, or set {BINARY} "
-            "to another build"
+            f"{binary} is llama.cpp {release}, not {version}; pass --server {NAME} {release}, or set "
+            f"{BINARY} to another build"
         )
     with install_lock(paths, say):
         path = paths.environment(NAME, release)
@@ -253,8 +253,8 @@ def _evidence(script: Script) -> Mapping[str, Any]:
     return {"timings_per_token": True} if script.stream else {"verbose": True, "return_tokens": True}
 
 
-def _fault(server: ServerProcess, capture: Capture, schedule: str) -> str | None:
-    """Each token is a step; without tools there is no grammar, so other tokens are those of another request."""
+def _fault(server: ServerProcess, capture: Capture, schedule: str) -> str | None:  # noqa: ARG001
+    """Each token is a step. Without tools there is no grammar: other tokens are then a fault of the lab."""
     header = capture.header
     if "scripted" in header.extra.get("lab", {}) and not header.request.get("tools"):
         return "the server sampled tokens that are not the script's"
