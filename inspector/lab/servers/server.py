@@ -62,6 +62,8 @@ class LabServer:
     """Why a recorded stream cannot be scored: it did not follow the schedule of steps; None if it did."""
     jobs: int = 4
     """Requests that it may have in flight."""
+    note: str = ""
+    """What readers of its results must know of the configuration, in a sentence or two."""
     newest: str = ""
     """The release that is used if none is named; empty if one must be."""
     distribution: str = ""
