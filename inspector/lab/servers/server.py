@@ -68,6 +68,8 @@ class LabServer:
     """Adds to a recorded response what the engine's log says of it."""
     jobs: int = 4
     """Requests that it may have in flight."""
+    note: str = ""
+    """What readers of its results must know of the configuration, in a sentence or two."""
     newest: str = ""
     """The release that is used if none is named; empty if one must be."""
     distribution: str = ""

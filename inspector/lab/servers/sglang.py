@@ -75,10 +75,11 @@ def _evidence(_script: Script) -> Mapping[str, Any]:
     return {"logprobs": True}
 
 
-def _row(name: str, label: str, tool_call_parser: str) -> LabServer:
+def _row(name: str, tool_call_parser: str, note: str) -> LabServer:
     return LabServer(
         name=name,
-        label=label,
+        label=f"SGLang Rust ({tool_call_parser})",
+        note=note,
         engine="SGLang Rust",
         conditions=CONDITIONS,
         excludes=_excludes,
@@ -91,8 +92,15 @@ def _row(name: str, label: str, tool_call_parser: str) -> LabServer:
     )
 
 
-SGLANG_RUST: Final = _row("sglang-rust", "SGLang Rust", "harmony")
-"""With the tool-call parser that its registry has for gpt-oss, which its command line refuses."""
+SGLANG_RUST: Final = _row(
+    "sglang-rust",
+    "harmony",
+    "With the tool-call parser that its registry has for gpt-oss. SGLang's command line refuses this name.",
+)
 
-SGLANG_RUST_CLI: Final = _row("sglang-rust-cli", "SGLang Rust, --tool-call-parser gpt-oss", "gpt-oss")
-"""As its command line allows it: each request with tools is refused."""
+SGLANG_RUST_CLI: Final = _row(
+    "sglang-rust-cli",
+    "gpt-oss",
+    "With the tool-call parser that SGLang's command line takes for gpt-oss. "
+    "The server refuses each request with tools: it has no parser of this name.",
+)
