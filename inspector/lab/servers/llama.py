@@ -264,6 +264,7 @@ def _fault(server: ServerProcess, capture: Capture, schedule: str) -> str | None
 LLAMA_SERVER: Final = LabServer(
     name=NAME,
     label="llama-server",
+    note="With tools its grammar may refuse a token of the script (*).",
     engine="llama-server",
     conditions=(STREAMED, UNSTREAMED),
     excludes=_excludes,

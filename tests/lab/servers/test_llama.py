@@ -14,6 +14,7 @@ import pytest
 from inspector.capture.capture import Endpoint
 from inspector.capture.errors import LabError
 from inspector.files.store import FIXTURES
+from inspector.lab.matrix import condition_targets, targets_of
 from inspector.lab.model import make_model
 from inspector.lab.paths import LabPaths
 from inspector.lab.results import OTHER_SERVERS, MatrixRun, captures_of, load_runs
@@ -129,6 +130,16 @@ def test_another_release_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def runs() -> list[MatrixRun]:
     folder = FIXTURES / "matrix" / OTHER_SERVERS
     return [run for run in load_runs(folder) if run.package == llama.NAME]
+
+
+def test_every_suitable_script_is_there_with_the_score_of_its_capture(runs: list[MatrixRun]) -> None:
+    scripts = {script.name: script for script in load()}
+    for run in runs:
+        targets = condition_targets(run.package, run.step, targets_of())
+        assert set(run.scores) == {(target.endpoint, target.script.name) for target in targets}
+        assert len(targets) == 90
+        for endpoint, name, capture in captures_of(run):
+            assert score(scripts[name], capture) == run.scores[endpoint, name], name
 
 
 def test_cells_say_where_the_grammar_chose_the_tokens(runs: list[MatrixRun]) -> None:
