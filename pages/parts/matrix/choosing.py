@@ -155,7 +155,7 @@ def columns(runs: Sequence[MatrixRun], chosen: MatrixFilter) -> dict[str, Matrix
     if chosen.front_end == NEWEST:
         return {dashboard.column_label(run): run for run in _newest(runs, chosen.step)}
     shown = {"python", "rust"} if chosen.front_end == BOTH else {chosen.front_end}
-    matching = [run for run in runs if run.step == chosen.step and run.front_end in shown]
+    matching = [run for run in runs if run.front_end in shown and _stands_at(run, chosen.step)]
     alone = chosen.front_end in dashboard.LAB_SERVERS
     return {
         run.version if alone else dashboard.column_label(run): run
@@ -163,19 +163,17 @@ def columns(runs: Sequence[MatrixRun], chosen: MatrixFilter) -> dict[str, Matrix
     }
 
 
-def _newest(runs: Sequence[MatrixRun], step: str) -> list[MatrixRun]:
-    """The newest release of each server at one step, in the order of the picker.
+def _stands_at(run: MatrixRun, step: str) -> bool:
+    """Whether a run has this step; one of a server with steps of one token only has each streamed step."""
+    server = dashboard.LAB_SERVERS.get(run.front_end)
+    if server is None or step in server.conditions or step == dashboard.UNSTREAMED:
+        return run.step == step
+    return run.step == "1"
 
-    A server whose engine makes steps of one token only stands in every streamed comparison with those.
-    """
-    newest: dict[str, MatrixRun] = {}
-    for run in dashboard.unique_runs(runs):
-        server = dashboard.LAB_SERVERS.get(run.front_end)
-        steps = () if server is None else server.conditions
-        if run.step == step or (
-            step not in steps and steps and run.step == "1" and step != dashboard.UNSTREAMED
-        ):
-            newest[run.front_end] = run
+
+def _newest(runs: Sequence[MatrixRun], step: str) -> list[MatrixRun]:
+    """The newest release of each server at one step, in the order of the picker."""
+    newest = {run.front_end: run for run in dashboard.unique_runs(runs) if _stands_at(run, step)}
     return [newest[name] for name in _FRONT_ENDS if name in newest]
 
 

@@ -31,7 +31,7 @@ SCRIPTS = [
     "tool_call",
     "two_calls_by_end",
     "assistantary",
-    "cut_in_final",
+    "cut_in_answer",
 ]
 
 LISTENING = "0A"
