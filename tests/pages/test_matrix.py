@@ -286,3 +286,16 @@ def test_a_server_is_an_axis_of_its_own() -> None:
     app = page(front_end="sglang-rust", interval="unstreamed")
     assert grid(app)["columns"][0] == "0.5.23"
     assert headline(app).startswith("SGLang Rust (harmony) 0.5.23 has the best result")
+
+
+def test_cell_of_other_tokens_than_the_scripts_is_marked() -> None:
+    # Its steps are tokens: they stand at each streamed step.
+    app = page(front_end="llama-server", interval="3", release="0.7.0", script="call_words")
+    assert grid(app)["columns"] == ["0.7.0"]
+    signs = grid(app)["signs"]
+    letters = {name: cells for group in grid(app)["groups"] for name, _, cells in group["rows"]}
+    assert signs[letters["call_words"]][1] == "●*"
+    assert signs[letters["tool_call"]][1] == "●"
+    assert any(
+        "Not the script's tokens: the server's grammar refused “weather”" in text.value for text in app.text
+    )
