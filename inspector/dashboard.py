@@ -93,7 +93,7 @@ from inspector.issues import (
 from inspector.lab.changes import change_sentence, shifts, twin_of
 from inspector.lab.clients import ClientMatrix
 from inspector.lab.clients import load_clients as matrix_clients
-from inspector.lab.headline import column_label, matrix_headline
+from inspector.lab.headline import column_label, matrix_headline, release_name
 from inspector.lab.probing import script_asks, script_controls
 from inspector.lab.results import MatrixRun, capture_name, unique_runs
 from inspector.lab.results import every_run as matrix_runs
@@ -101,6 +101,7 @@ from inspector.lab.results import named_capture as matrix_capture
 from inspector.lab.score import ScriptOutcome
 from inspector.lab.scripts import Script
 from inspector.lab.scripts import load as lab_scripts
+from inspector.lab.servers.table import SERVERS as LAB_SERVERS
 from inspector.lab.standin.steps import UNSTREAMED
 from inspector.lab.summary import CheckupRow, checkup_rows, fault_rows
 from inspector.lab.table import ClassRows, ScriptRow, matrix_table
@@ -137,6 +138,7 @@ from inspector.views.summary import Fix, summary
 __all__ = [
     "FAULTS",
     "FORMATS",
+    "LAB_SERVERS",
     "LIBRARY_GROUPS",
     "LIBRARY_SORTS",
     "PROBE_EXPORTS",
@@ -283,6 +285,7 @@ __all__ = [
     "rate_words",
     "registry",
     "rejected",
+    "release_name",
     "run_rows",
     "runs_routes",
     "scan_example",

@@ -1,4 +1,4 @@
-"""Matrix: which vLLM release delivers which Harmony stream completely, and which client reads it."""
+"""Matrix: which release of a server delivers which Harmony stream completely, and which client reads it."""
 
 import streamlit as st
 
@@ -67,4 +67,5 @@ with right:
         case str(), str():
             details.cell(recorded[release], endpoint, shown[script], runs, clients)
             details.comparison(release, recorded, endpoint, shown[script])
-    details.changes(columns, endpoint, set(shown))
+    if chosen.front_end != choosing.NEWEST:
+        details.changes(columns, endpoint, set(shown))

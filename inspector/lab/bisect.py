@@ -22,17 +22,17 @@ from inspector.analysis.reading import Reading, read
 from inspector.capture.capture import Capture, Endpoint
 from inspector.capture.deltas import CONTENT, REASONING
 from inspector.capture.errors import LabError
-from inspector.lab.install import CPU_PACKAGE, GPU_PACKAGE
+from inspector.lab.asking import body_of, fault_of, version_of
+from inspector.lab.install import CPU_PACKAGE, GPU_PACKAGE, Environment
 from inspector.lab.process import ServerProcess
 from inspector.lab.recording import Target, record
 from inspector.lab.results import STAND_IN, MatrixRun, version_key
 from inspector.lab.score import Score, ScriptOutcome, score
 from inspector.lab.scripts import Expectation, Piece, Script, ToolCall
 from inspector.lab.server import ServerOptions
+from inspector.lab.servers.table import SERVERS
 from inspector.lab.session import LabSession
-from inspector.lab.standin.checking import chunking_fault
 from inspector.lab.standin.install import FRONT_END, OLDEST_FRONT_END, RUST
-from inspector.lab.standin.serving import StandinServer
 from inspector.lab.standin.steps import UNSTREAMED
 
 _WORST: Final = (ScriptOutcome.COMPLETE, ScriptOutcome.REPORTED, ScriptOutcome.SILENT)
@@ -62,7 +62,10 @@ class Change:
 def releases(package: str = CPU_PACKAGE, *, python: str = sys.executable) -> list[str]:
     """The releases on the package index for this platform, oldest first; without rebuilds (`.post2`)."""
     stand_in = package in {FRONT_END, RUST}
-    package = GPU_PACKAGE if stand_in else package
+    other = SERVERS.get(package)
+    if other is not None and not other.distribution:
+        raise LabError(f"{other.label} has no releases on the package index; name the versions")
+    package = other.distribution if other else GPU_PACKAGE if stand_in else package
     listing = subprocess.run(
         [python, "-m", "pip", "index", "versions", package], capture_output=True, text=True, check=False
     )
@@ -227,24 +230,33 @@ def release_scorer(lab: LabSession, matrix_target: Target, *, steps: str, repeat
         environments = [lab.prepare(version) for version in versions]
         with ExitStack() as stack:
             starting = [lab.serving(stack, environment, options, wait=False) for environment in environments]
-            return [worst(version, running) for version, running in zip(versions, starting, strict=True)]
+            return [worst(*pair) for pair in zip(environments, starting, strict=True)]
 
-    def worst(version: str, running: ServerProcess) -> Score:
-        engine = running.engine if isinstance(running, StandinServer) else None
+    def worst(environment: Environment, running: ServerProcess) -> Score:
         scores: list[Score] = []
         faults: list[str] = []
 
         def keep(recorded_target: Target, capture: Capture) -> None:
-            fault = chunking_fault(engine, capture, schedule) if engine else None
+            fault = fault_of(environment.package, running, capture, schedule)
             if fault:
                 faults.append(fault)
             else:
                 scores.append(score(recorded_target.script, capture))
 
         running.ready()
-        record(running.base_url, [target] * repeat, stream_interval=stream_interval, keep=keep, jobs=2)
+        record(
+            running.base_url,
+            [target] * repeat,
+            stream_interval=stream_interval,
+            keep=keep,
+            jobs=2,
+            lab={"server": environment.package} if environment.package in SERVERS else None,
+            version=version_of(environment),
+            body=body_of(environment.package, steps),
+        )
         if not scores:
-            raise LabError(f"vLLM {version}: no verdict on {target.script.name}: {faults[0]}")
+            release = f"{environment.package} {environment.version}"
+            raise LabError(f"{release}: no verdict on {target.script.name}: {faults[0]}")
         return max(scores, key=lambda candidate: _WORST.index(candidate.outcome))
 
     return scores_of

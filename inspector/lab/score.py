@@ -6,7 +6,7 @@ explains where the two may differ.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from inspector.analysis.alignment import same_when_joined
@@ -15,8 +15,10 @@ from inspector.analysis.reading import Reading, read
 from inspector.capture.capture import Capture
 from inspector.capture.deltas import Texts, ToolText
 from inspector.capture.formats import clip
-from inspector.lab.scripts import Piece, Script
+from inspector.lab.own_reading import OwnReading
+from inspector.lab.scripts import Expectation, Piece, Script, ToolCall
 from inspector.protocol.harmony import vocab
+from inspector.protocol.harmony.text import text_of
 from inspector.protocol.wire.endpoints import spec_of
 
 SHOWN = 160
@@ -80,21 +82,49 @@ class Score:
     """Differences from the expectation, or the server's error; empty if complete."""
     kinds: tuple[str, ...]
     """Kinds of findings in the audit, sorted."""
+    sampler: str = ""
+    """Where the sampler took another token than the script's; the outcome is then that of what it sampled."""
 
 
 def score(script: Script, capture: Capture) -> Score:
     """Score one capture of a script."""
-    # Responses carries no token IDs: use those of the script, unless the server added turns.
-    blind = not spec_of(capture.header.endpoint).carries_ids
-    truth = script.sampled if blind and len(script.turns) == 1 else None
+    # Responses carries no token IDs, and servers other than vLLM carry few or none: use those of the script,
+    # unless the server added turns.
+    lab = capture.header.extra.get("lab")
+    lab = lab if isinstance(lab, dict) else {}
+    blind = not spec_of(capture.header.endpoint).carries_ids or "server" in lab
+    sampled = (capture.header.script or ()) if "scripted" in lab else script.sampled
+    if replaced := _replaced(script.sampled, sampled):
+        script = replace(script, expect=_expectation(sampled))
+    truth = sampled if blind and len(script.turns) == 1 else None
     reading = read(capture, truth=truth)
     kinds = tuple(sorted({finding.kind.value for finding in audit(reading)}))
     failures = tuple(_visible_failures(reading))
     if failures:
-        return Score(outcome=ScriptOutcome.REPORTED, differences=failures, kinds=kinds)
+        return Score(outcome=ScriptOutcome.REPORTED, differences=failures, kinds=kinds, sampler=replaced)
     differences = tuple(_differences(script, reading))
     outcome = ScriptOutcome.SILENT if differences else ScriptOutcome.COMPLETE
-    return Score(outcome=outcome, differences=differences, kinds=kinds)
+    return Score(outcome=outcome, differences=differences, kinds=kinds, sampler=replaced)
+
+
+def _replaced(scripted: Sequence[int], sampled: Sequence[int]) -> str:
+    """Where the sampler first took another token than the script's; empty if it never did."""
+    pairs = enumerate(zip(scripted, sampled, strict=False))
+    place = next((place for place, (wanted, taken) in pairs if wanted != taken), None)
+    if place is None:
+        return ""
+    wanted, taken = text_of(scripted[place : place + 1]), text_of(sampled[place : place + 1])
+    return f"the server's grammar refused “{wanted}” (token {place}); it sampled “{taken}”"
+
+
+def _expectation(ids: Sequence[int]) -> Expectation:
+    """What must be delivered of tokens that no author described, by our own reading of them."""
+    own = OwnReading(ids)
+    return Expectation(
+        reasoning=(Piece(own.reasoning, required=True),),
+        content=(Piece(own.content, required=True),),
+        tool_calls=tuple(ToolCall(name, arguments) for name, arguments in own.calls),
+    )
 
 
 def _visible_failures(reading: Reading) -> Iterator[str]:

@@ -10,6 +10,7 @@ from inspector.lab.install import CPU_PACKAGE, Environment, prepare
 from inspector.lab.paths import LabPaths
 from inspector.lab.process import ServerProcess, free_port
 from inspector.lab.server import STANDALONE, ServerOptions, server
+from inspector.lab.servers.table import SERVERS
 from inspector.lab.standin.install import FRONT_END, RUST, prepare_official
 from inspector.lab.standin.serving import standin_server
 
@@ -27,6 +28,8 @@ class LabSession:
 
     def prepare(self, version: str, *, python: str = sys.executable) -> Environment:
         """Install one release, or resume an earlier attempt."""
+        if (other := SERVERS.get(self.package)) is not None:
+            return other.install(self.paths, version, self.say)
         if self.package in {FRONT_END, RUST}:
             return prepare_official(self.paths, version, package=self.package, python=python, say=self.say)
         return prepare(self.paths, version, package=self.package, python=python, say=self.say)
@@ -38,6 +41,10 @@ class LabSession:
 
         Without `wait` it may still be starting; its method `ready` waits for it.
         """
+        if (other := SERVERS.get(environment.package)) is not None:
+            return stack.enter_context(
+                other.serving(self.paths, environment, options, wait=wait, say=self.say)
+            )
         tool_server = None
         if options.tools:
             python_port, browser_port = free_port(), free_port()

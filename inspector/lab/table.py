@@ -18,6 +18,8 @@ class ScriptRow(NamedTuple):
 
     script: Script
     outcomes: Outcomes
+    replaced: tuple[bool, ...]
+    """For each run, whether its sampler took other tokens than the script's."""
 
 
 class ClassRows(NamedTuple):
@@ -47,7 +49,9 @@ def matrix_table(
         searched = f"{script.name} {script.sentence} {script.example_of.words}".casefold()
         outcomes = tuple(_outcome(run, endpoint, script) for run in runs)
         if words.casefold() in searched and not (only_differing and len(set(outcomes)) < 2):
-            classes[script.example_of].append(ScriptRow(script, outcomes))
+            scores = [run.scores.get((endpoint, script.name)) for run in runs]
+            replaced = tuple(score is not None and bool(score.sampler) for score in scores)
+            classes[script.example_of].append(ScriptRow(script, outcomes, replaced))
     return [ClassRows(script_class, rows) for script_class, rows in classes.items() if rows]
 
 

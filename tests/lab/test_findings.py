@@ -8,7 +8,7 @@ import pytest
 from inspector.capture.capture import Endpoint
 from inspector.files.store import FIXTURES
 from inspector.lab.clients import load_clients
-from inspector.lab.results import STAND_IN, MatrixRun, load_runs
+from inspector.lab.results import OTHER_SERVERS, STAND_IN, MatrixRun, load_runs
 from inspector.lab.scripts import load
 from inspector.protocol.harmony.text import text_of
 
@@ -19,7 +19,8 @@ CELL = re.compile(r"^\| `([^/`]+)/(\w+)-(\w+)` \| (.+) \|$", re.MULTILINE)
 
 @pytest.fixture(scope="module")
 def runs() -> dict[str, MatrixRun]:
-    return {run.name: run for run in load_runs(FIXTURES / "matrix" / STAND_IN)}
+    folders = (FIXTURES / "matrix" / name for name in (STAND_IN, OTHER_SERVERS))
+    return {run.name: run for folder in folders for run in load_runs(folder)}
 
 
 @pytest.mark.parametrize("report", REPORTS, ids=lambda path: path.stem)

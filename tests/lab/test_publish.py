@@ -46,6 +46,7 @@ def test_publish_cell_addresses(tmp_path: Path) -> None:
         "python-0.31.0.html",
         "python-0.32.0.html",
         "rust-0.32.0.html",
+        "servers.html",
     ]
     for matrix_run in RUNS:
         page = tmp_path / "pages" / f"{matrix_run.front_end}-{matrix_run.version}.html"
@@ -89,3 +90,16 @@ def test_publish_to_an_impossible_folder(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(LabError, match="the pages cannot be written"):
         publish(RUNS, SCRIPTS, tmp_path / "file")
+
+
+def test_publish_of_other_servers(tmp_path: Path) -> None:
+    sglang = run("0.5.23", 3, ScriptOutcome.SILENT, package="sglang-rust")
+    older = run("0.5.19", 3, ScriptOutcome.COMPLETE, package="sglang-rust")
+    publish([*RUNS, sglang, older], SCRIPTS, tmp_path)
+    side_by_side = (tmp_path / "servers.html").read_text("utf-8")
+    assert 'href="sglang-rust-0.5.23.html#chat-3-plain">✕ silent loss' in side_by_side
+    assert 'href="python-0.32.0.html#chat-3-plain">● complete' in side_by_side
+    assert "0.5.19" not in side_by_side
+    page = (tmp_path / "sglang-rust-0.5.23.html").read_text("utf-8")
+    assert "vLLM" not in page
+    assert "command line refuses this name" in page

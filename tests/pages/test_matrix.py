@@ -65,7 +65,11 @@ def test_the_page_opens_on_chat_with_a_verdict_a_legend_and_every_release() -> N
     assert "vLLM 0.33.0 has the best result: " in headline(app)
     assert "It silently loses text of" in headline(app)
     assert any("✕ silent loss" in caption.value for caption in app.caption)
-    recorded = [run.version for run in unique_runs(dashboard.matrix_runs()) if run.step == "3"]
+    recorded = [
+        run.version
+        for run in unique_runs(dashboard.matrix_runs())
+        if run.step == "3" and run.front_end in {"python", "rust"}
+    ]
     assert set(grid(app)["columns"]) == set(recorded)
     cells = outcomes(app)
     assert cells["assistantary"]["0.13.0"] == "error reported"
@@ -263,4 +267,35 @@ def test_a_client_shows_what_it_reads_and_a_cell_names_all_clients() -> None:
 def test_no_client_has_an_accumulator_for_streams_of_completions() -> None:
     assert headline(page(endpoint="completions", interval="3", client="openai-node 7.57.0")) == (
         "Nothing was recorded for this selection."
+    )
+
+
+def test_the_newest_release_of_each_server_stands_side_by_side() -> None:
+    app = page(front_end="newest", interval="3", release="Dynamo 1.6.1", script="two_calls_by_end")
+    cells = outcomes(app)["two_calls_by_end"]
+    assert cells["0.33.0"] == cells["0.33.0 Rust"] == "complete"
+    assert cells["SGLang Rust (harmony) 0.5.23"] == cells["Dynamo 1.6.1"] == "silent loss"
+    assert cells["SGLang Rust (gpt-oss) 0.5.23"] == "error reported"
+    assert "two_calls_by_end on Dynamo 1.6.1" in [element.value for element in app.header]
+    assert "What changed" not in [element.value for element in app.header]
+    offered = next(box for box in app.selectbox if box.label == "Compare with").options
+    assert "SGLang Rust (harmony) 0.5.23: ✕ silent loss" in offered
+
+
+def test_a_server_is_an_axis_of_its_own() -> None:
+    app = page(front_end="sglang-rust", interval="unstreamed")
+    assert grid(app)["columns"][0] == "0.5.23"
+    assert headline(app).startswith("SGLang Rust (harmony) 0.5.23 has the best result")
+
+
+def test_cell_of_other_tokens_than_the_scripts_is_marked() -> None:
+    # Its steps are tokens: they stand at each streamed step.
+    app = page(front_end="llama-server", interval="3", release="0.7.0", script="call_words")
+    assert grid(app)["columns"] == ["0.7.0"]
+    signs = grid(app)["signs"]
+    letters = {name: cells for group in grid(app)["groups"] for name, _, cells in group["rows"]}
+    assert signs[letters["call_words"]][1] == "●*"
+    assert signs[letters["tool_call"]][1] == "●"
+    assert any(
+        "Not the script's tokens: the server's grammar refused “weather”" in text.value for text in app.text
     )

@@ -11,9 +11,11 @@ from inspector.commands.lab.options import (
     STAND_IN_PACKAGES,
     add_package,
     add_release,
+    add_servers,
     add_step_ms,
     lab_command,
     release_of,
+    servers_in,
     session_of,
 )
 from inspector.commands.shared import Commands, say, tell
@@ -21,6 +23,7 @@ from inspector.lab.install import NEWEST, adopt, installed_versions
 from inspector.lab.paths import LabPaths
 from inspector.lab.process import check_port
 from inspector.lab.server import ServerOptions
+from inspector.lab.servers.table import SERVERS
 from inspector.lab.standin.install import FRONT_END, RUST
 from inspector.lab.standin.steps import schedule_of
 
@@ -43,6 +46,7 @@ def add_install(commands: Commands) -> None:
     parser.add_argument(
         "--rust", nargs="+", default=[], metavar="VERSION", help="the Rust front end of an official release"
     )
+    add_servers(parser)
 
 
 def _install(arguments: Namespace) -> int:
@@ -51,6 +55,7 @@ def _install(arguments: Namespace) -> int:
         lab.package: arguments.versions,
         FRONT_END: arguments.front_end,
         RUST: arguments.rust,
+        **servers_in(arguments),
     }
     if not any(versions_by_package.values()):
         versions_by_package = {lab.package: [NEWEST]}
@@ -132,7 +137,8 @@ def _serve(arguments: Namespace) -> int:
         running = lab.serving(stack, environment, options)
         say(running.base_url)
         sys.stdout.flush()
-        tell(f"vLLM {version} is ready; log: {running.log}; press Ctrl-C to stop")
+        name = SERVERS[package].label if package in SERVERS else "vLLM"
+        tell(f"{name} {version} is ready; log: {running.log}; press Ctrl-C to stop")
         try:
             running.wait()
         except KeyboardInterrupt:

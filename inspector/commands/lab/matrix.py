@@ -11,11 +11,14 @@ from inspector.commands.lab.options import (
     add_release,
     add_results_folder,
     add_selection,
+    add_server,
+    add_servers,
     conditions_in,
     endpoints_in,
     lab_command,
     release_of,
     results_folder,
+    servers_in,
     session_of,
     targets_in,
 )
@@ -81,6 +84,7 @@ def add_matrix(commands: Commands) -> None:
     parser.add_argument(
         "--rust", nargs="+", default=[], metavar="VERSION", help="Rust front ends on the stand-in engine"
     )
+    add_servers(parser)
     add_results_folder(parser)
     add_json(parser, "the scores")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write the matrix as an HTML page")
@@ -111,6 +115,7 @@ def _matrix(arguments: Namespace) -> int:
         arguments.package: arguments.versions,
         FRONT_END: arguments.front_end,
         RUST: arguments.rust,
+        **servers_in(arguments),
     }
     _record_missing(arguments, versions_by_package, folder)
     runs = [
@@ -159,6 +164,7 @@ def add_gate(commands: Commands) -> None:
     parser.add_argument("--base", required=True, metavar="VERSION", help="an official release")
     group = parser.add_mutually_exclusive_group(required=True)
     group.add_argument("--front-end", metavar="VERSION", help="an official release as the change")
+    group.add_argument("--release", metavar="VERSION", help="a release of --server as the change")
     group.add_argument("--wheel", type=Path, metavar="FILE", help="a wheel of vLLM as the change")
     group.add_argument(
         "--source",
@@ -167,6 +173,7 @@ def add_gate(commands: Commands) -> None:
         help="a checkout of vLLM as the change: its Python files over those of the base",
     )
     parser.add_argument("--rust", action="store_true", help="compare the Rust front ends of both")
+    add_server(parser)
     add_results_folder(parser)
     add_json(parser)
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the result for a pull request")
@@ -174,14 +181,16 @@ def add_gate(commands: Commands) -> None:
 
 
 def _gate(arguments: Namespace) -> int:
-    lab = session_of(arguments, RUST if arguments.rust else FRONT_END)
+    lab = session_of(arguments, _compared(arguments))
+    if bool(arguments.server) is not bool(arguments.release):
+        raise LabError("--server and --release go together: the server, and its release as the change")
     if arguments.source and arguments.rust:
         raise LabError("--source has Python files only; compare the Rust front end of a wheel (--wheel)")
     if arguments.source:
         lab.prepare(arguments.base)
         change = use_source(lab.paths, arguments.source, over=arguments.base)
     else:
-        change = arguments.front_end or use_wheel(lab.paths, arguments.wheel)
+        change = arguments.front_end or arguments.release or use_wheel(lab.paths, arguments.wheel)
     folder, targets = results_folder(arguments), targets_in(arguments)
     steps = conditions_in(arguments, lab.package)
     base_runs, change_runs = (
@@ -198,6 +207,11 @@ def _gate(arguments: Namespace) -> int:
     return int(not comparison.passed)
 
 
+def _compared(arguments: Namespace) -> str:
+    """The package whose releases are compared."""
+    return str(arguments.server or (RUST if arguments.rust else FRONT_END))
+
+
 def add_watch(commands: Commands) -> None:
     """`lab watch`: record new releases; exit code 1 if one is worse or was not recorded."""
     parser = lab_command(
@@ -208,6 +222,7 @@ def add_watch(commands: Commands) -> None:
         "lab watch --markdown change.md --publish pages",
     )
     parser.add_argument("--rust", action="store_true", help="the Rust front end (default: the Python one)")
+    add_server(parser)
     add_results_folder(parser)
     parser.add_argument(
         "--after", metavar="VERSION", help="record the releases after this one (default: the newest result)"
@@ -220,7 +235,7 @@ def add_watch(commands: Commands) -> None:
 
 def _watch(arguments: Namespace) -> int:
     folder = results_folder(arguments)
-    lab = session_of(arguments, RUST if arguments.rust else FRONT_END)
+    lab = session_of(arguments, _compared(arguments))
     report = record_new(
         lab,
         releases(lab.package),

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from inspector.capture.capture import Endpoint
+from inspector.capture.errors import LabError
 from inspector.commands.shared import Commands, tell
 from inspector.lab import scripts
 from inspector.lab.install import CPU_PACKAGE, GPU_PACKAGE
@@ -22,13 +23,17 @@ from inspector.lab.paths import ENVIRONMENT_VARIABLE, LabPaths, default_root
 from inspector.lab.process import kill_is_interrupt
 from inspector.lab.recording import Target
 from inspector.lab.server import STEP_MS
+from inspector.lab.servers.table import SERVERS
 from inspector.lab.session import LabSession
 from inspector.lab.standin.install import FRONT_END, RUST
 from inspector.lab.standin.steps import CONDITIONS, check_condition
 
 ENDPOINTS: Final = [endpoint.value for endpoint in scripts.ENDPOINTS]
-STAND_IN_PACKAGES: Final = frozenset({FRONT_END, RUST})
+STAND_IN_PACKAGES: Final = frozenset({FRONT_END, RUST, *SERVERS})
+"""What runs on an engine of the lab, which makes steps of any size."""
+
 _LONGEST_STEP_MS: Final = 10_000
+_NAMES: Final = ", ".join(SERVERS)
 
 
 def lab_command(
@@ -74,10 +79,10 @@ def add_package(parser: ArgumentParser) -> None:
     """`--package`, for commands that have no options `--vllm`, `--front-end` and `--rust` for it."""
     parser.add_argument(
         "--package",
-        choices=(CPU_PACKAGE, GPU_PACKAGE, FRONT_END, RUST),
+        choices=(CPU_PACKAGE, GPU_PACKAGE, FRONT_END, RUST, *SERVERS),
         default=CPU_PACKAGE,
         help=f"what runs a release (default: {CPU_PACKAGE}; {GPU_PACKAGE} needs a GPU; {FRONT_END} and "
-        f"{RUST} are the front ends of official releases on the stand-in engine)",
+        f"{RUST} are the front ends of official releases on the stand-in engine; the rest are other servers)",
     )
 
 
@@ -99,7 +104,7 @@ def _milliseconds(text: str) -> int:
 
 
 def add_release(parser: ArgumentParser) -> None:
-    """One of `--vllm`, `--front-end` and `--rust`; `release_of` reads them."""
+    """One of `--vllm`, `--front-end`, `--rust` and `--server`; `release_of` reads them."""
     group = parser.add_mutually_exclusive_group(required=True)
     group.add_argument("--vllm", metavar="VERSION", help="a release with its own engine, on the CPU")
     group.add_argument(
@@ -108,6 +113,47 @@ def add_release(parser: ArgumentParser) -> None:
         help="an official release's Python front end, on the stand-in engine",
     )
     group.add_argument("--rust", metavar="VERSION", help="its Rust front end, on the stand-in engine")
+    group.add_argument(
+        "--server", nargs="+", metavar="NAME", help=f"another server and its version: {_NAMES}"
+    )
+
+
+def add_server(parser: ArgumentParser) -> None:
+    """`--server`, for one whose releases are compared."""
+    parser.add_argument(
+        "--server", choices=list(SERVERS), default="", metavar="NAME", help=f"another server: {_NAMES}"
+    )
+
+
+def add_servers(parser: ArgumentParser) -> None:
+    """`--server`, for several; `servers_in` reads them."""
+    parser.add_argument(
+        "--server",
+        nargs="+",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help=f"another server and its versions (default: the tested one); may be repeated: {_NAMES}",
+    )
+
+
+def servers_in(arguments: Namespace) -> dict[str, list[str]]:
+    """Versions by server of `--server`; raises LabError for an unknown one."""
+    versions: dict[str, list[str]] = {}
+    for words in arguments.server:
+        name, chosen = _server(words)
+        versions.setdefault(name, []).extend(chosen)
+    return versions
+
+
+def _server(words: list[str]) -> tuple[str, list[str]]:
+    name, *versions = words
+    server = SERVERS.get(name)
+    if server is None:
+        raise LabError(f"no server named {name}; --server takes {_NAMES}")
+    if not versions and not server.newest:
+        raise LabError(f"--server {name} needs a version")
+    return name, versions or [server.newest]
 
 
 def add_selection(parser: ArgumentParser) -> None:
@@ -144,7 +190,12 @@ def add_json(parser: ArgumentParser, what: str = "the result") -> None:
 
 
 def release_of(arguments: Namespace) -> tuple[str, str]:
-    """Package and version of `--vllm`, `--front-end` or `--rust`."""
+    """Package and version of `--vllm`, `--front-end`, `--rust` or `--server`."""
+    if getattr(arguments, "server", None):
+        name, versions = _server(arguments.server)
+        if len(versions) > 1:
+            raise LabError(f"--server {name}: name one version")
+        return name, versions[0]
     if arguments.front_end:
         return FRONT_END, arguments.front_end
     return (RUST, arguments.rust) if arguments.rust else (arguments.package, arguments.vllm)
@@ -175,6 +226,8 @@ def targets_in(arguments: Namespace) -> list[Target]:
 def conditions_in(arguments: Namespace, package: str) -> list[str]:
     """The selected steps, or the defaults of a package; raises LabError for what is no schedule."""
     default = list(CONDITIONS) if package in STAND_IN_PACKAGES else ["1", "3"]
+    if (other := SERVERS.get(package)) is not None:
+        default = list(other.conditions)
     conditions: list[str] = arguments.stream_interval or default
     for condition in conditions:
         check_condition(condition)

@@ -92,7 +92,7 @@ def prepare_official(
         say(f"{package} {version}: already installed in {ready.path}")
         return ready
     check_disk(paths.root, NEEDED_BYTES[package] if needed_bytes is None else needed_bytes)
-    with _install_lock(paths, say):
+    with install_lock(paths, say):
         if ready := installed(paths, package, version):
             return ready
         return _Installation(paths, package, version, python, say).run()
@@ -170,7 +170,8 @@ def plugin_folder(paths: LabPaths) -> Path:
 
 
 @contextmanager
-def _install_lock(paths: LabPaths, say: Say) -> Iterator[None]:
+def install_lock(paths: LabPaths, say: Say) -> Iterator[None]:
+    """Wait until no other installation into the lab's folder runs."""
     paths.root.mkdir(parents=True, exist_ok=True)
     with (paths.root / "install.lock").open("w", encoding="utf-8") as lock:
         try:

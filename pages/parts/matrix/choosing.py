@@ -13,7 +13,16 @@ ENDPOINTS: Final = (Endpoint.CHAT, Endpoint.RESPONSES, Endpoint.COMPLETIONS)
 
 BOTH: Final = "both"
 
-_FRONT_ENDS: Final = {"python": "Python", "rust": "Rust", BOTH: "Both"}
+NEWEST: Final = "newest"
+"""The newest release of every server, side by side."""
+
+_FRONT_ENDS: Final = {
+    "python": "vLLM, Python front end",
+    "rust": "vLLM, Rust front end",
+    BOTH: "vLLM, both front ends",
+    **{name: server.label for name, server in dashboard.LAB_SERVERS.items()},
+    NEWEST: "Newest of each server",
+}
 
 _FIRST_STEP: Final = "3"
 """Shown first: the condition under which old releases lose text."""
@@ -22,7 +31,10 @@ _STEPS_HELP: Final = (
     "How many tokens the engine gives to the server's parser at once: several under load, with speculative "
     "decoding or with `--stream-interval`. *Ragged*: 1 to 8, changing from step to step."
 )
-_FRONT_ENDS_HELP: Final = "The part of vLLM that answers HTTP and parses Harmony; newer releases have two."
+_FRONT_ENDS_HELP: Final = (
+    "What answers HTTP and parses Harmony. Newer releases of vLLM have two front ends; other servers were "
+    "tested on chat."
+)
 
 _DELIVERED: Final = "delivered"
 _CLIENTS_HELP: Final = (
@@ -37,7 +49,7 @@ class MatrixFilter(NamedTuple):
     endpoint: Endpoint
     step: str
     front_end: str
-    """`python`, `rust` or `both`."""
+    """vLLM's `python`, `rust` or `both`, another server, or `newest` for each of them."""
     client: str = ""
     """The client that read the responses; empty for what was delivered."""
 
@@ -52,11 +64,22 @@ def choose(runs: Sequence[MatrixRun], clients: Collection[str]) -> MatrixFilter:
     names = {
         name: title
         for name, title in _FRONT_ENDS.items()
-        if name in recorded or recorded >= {"python", "rust"}
+        if name in recorded
+        or (name == BOTH and recorded >= {"python", "rust"})
+        or (name == NEWEST and len(recorded) > 1)
     }
     front_end = next(iter(names))
     if len(names) > 1:
-        front_end = _pick("front_end", "Front end", names, explanation=_FRONT_ENDS_HELP)
+        linked = st.query_params.get("front_end")
+        front_end = st.selectbox(
+            "Server",
+            list(names),
+            format_func=names.__getitem__,
+            help=_FRONT_ENDS_HELP,
+            key=_linked("front_end", linked if linked in names else front_end),
+            width=185,
+        )
+        address(front_end=front_end)
     names = {_DELIVERED: "Server", **{client: client for client in clients}}
     linked = st.query_params.get("client")
     client = st.selectbox(
@@ -129,8 +152,29 @@ def columns(runs: Sequence[MatrixRun], chosen: MatrixFilter) -> dict[str, Matrix
 
     A narrow page cuts off the last ones: the oldest releases, not those that people upgrade to.
     """
-    matching = [run for run in runs if run.step == chosen.step and chosen.front_end in (BOTH, run.front_end)]
-    return {dashboard.column_label(run): run for run in reversed(dashboard.unique_runs(matching))}
+    if chosen.front_end == NEWEST:
+        return {dashboard.column_label(run): run for run in _newest(runs, chosen.step)}
+    shown = {"python", "rust"} if chosen.front_end == BOTH else {chosen.front_end}
+    matching = [run for run in runs if run.front_end in shown and _stands_at(run, chosen.step)]
+    alone = chosen.front_end in dashboard.LAB_SERVERS
+    return {
+        run.version if alone else dashboard.column_label(run): run
+        for run in reversed(dashboard.unique_runs(matching))
+    }
+
+
+def _stands_at(run: MatrixRun, step: str) -> bool:
+    """Whether a run has this step; one of a server with steps of one token only has each streamed step."""
+    server = dashboard.LAB_SERVERS.get(run.front_end)
+    if server is None or step in server.conditions or step == dashboard.UNSTREAMED:
+        return run.step == step
+    return run.step == "1"
+
+
+def _newest(runs: Sequence[MatrixRun], step: str) -> list[MatrixRun]:
+    """The newest release of each server at one step, in the order of the picker."""
+    newest = {run.front_end: run for run in dashboard.unique_runs(runs) if _stands_at(run, step)}
+    return [newest[name] for name in _FRONT_ENDS if name in newest]
 
 
 def _pick(

@@ -30,6 +30,14 @@ _ENGINES: Final = {
 }
 
 
+def _measured(run: MatrixRun) -> str:
+    """With which engine, and what to know of the server's configuration."""
+    server = dashboard.LAB_SERVERS.get(run.front_end)
+    if server is None:
+        return _ENGINES[run.engine]
+    return f"Measured with the release's own server on an engine of the lab. {server.note}".strip()
+
+
 def legend(client: str) -> str:
     """What a row is, and what the three signs mean, for what was delivered or for a client."""
     meanings = CLIENT_MEANINGS if client else MEANINGS
@@ -53,7 +61,7 @@ def cell(
 ) -> None:
     """The outcome of a script on a release, with a link to its capture; `runs` are the whole matrix."""
     score = run.scores.get((endpoint, script.name))
-    st.header(f"{script.name} on vLLM {dashboard.column_label(run)}", anchor=False)
+    st.header(f"{script.name} on {dashboard.release_name(run)}", anchor=False)
     st.text(script.sentence)
     if score is None:
         st.text("Not recorded.")
@@ -61,6 +69,8 @@ def cell(
     st.text(f"{score.outcome.sign} {score.outcome.words}: {MEANINGS[score.outcome]}")
     for difference in score.differences:
         st.code(difference, language=None, wrap_lines=True)
+    if score.sampler:
+        st.text(f"* Not the script's tokens: {score.sampler}. The outcome is that of the tokens sampled.")
     twin = dashboard.twin_of(run, runs)
     twin_score = twin.scores.get((endpoint, script.name)) if twin is not None else None
     if twin_score is not None:
@@ -71,7 +81,7 @@ def cell(
         st.text(": ".join(words))
     if score.kinds:
         st.caption(f"Findings: {', '.join(map(dashboard.kind_label, score.kinds))}")
-    st.caption(_ENGINES[run.engine])
+    st.caption(_measured(run))
     st.page_link(
         "replay.py",
         label="Open in Replay",
@@ -93,7 +103,7 @@ def comparison(title: str, columns: Mapping[str, MatrixRun], endpoint: Endpoint,
 
     def words(name: str) -> str:
         outcome = candidates[name].scores[endpoint, script.name].outcome
-        return f"vLLM {name}: {outcome.sign} {outcome.words}"
+        return f"{dashboard.release_name(candidates[name])}: {outcome.sign} {outcome.words}"
 
     chosen = st.selectbox(
         "Compare with",
@@ -111,13 +121,13 @@ def comparison(title: str, columns: Mapping[str, MatrixRun], endpoint: Endpoint,
 
 def release(run: MatrixRun, endpoint: Endpoint, names: Collection[str]) -> None:
     """What a release does with the scripts of these names."""
-    st.header(f"vLLM {dashboard.column_label(run)}", anchor=False)
+    st.header(dashboard.release_name(run), anchor=False)
     outcomes = [score.outcome for key, score in run.scores.items() if key[0] is endpoint and key[1] in names]
     for outcome, meaning in (CLIENT_MEANINGS if run.client else MEANINGS).items():
         st.text(
             f"{outcome.sign} {outcomes.count(outcome)} of {len(outcomes)} {run.words(outcome)}: {meaning}"
         )
-    st.caption(_ENGINES[run.engine])
+    st.caption(_measured(run))
 
 
 def changes(columns: Mapping[str, MatrixRun], endpoint: Endpoint, names: Collection[str]) -> None:

@@ -51,7 +51,6 @@ def grid(
         if isinstance(classes := st.session_state[key].get("opened"), list):
             on_open([str(name) for name in classes])
 
-    read_by_client = any(run.client for run in columns.values())
     every_row = [row for group in table for row in group.rows]
     _component(
         key=key,
@@ -62,15 +61,7 @@ def grid(
                 "release": release,
                 "script": script,
                 "opened": list(opened),
-                "signs": {
-                    letter: [
-                        outcome.name.lower(),
-                        outcome.sign,
-                        outcome.client_words if read_by_client else outcome.words,
-                    ]
-                    for outcome, letter in _LETTERS.items()
-                    if outcome
-                },
+                "signs": _signs(read_by_client=any(run.client for run in columns.values())),
                 "totals": _totals(every_row),
                 "groups": [
                     {
@@ -81,7 +72,7 @@ def grid(
                             [
                                 row.script.name,
                                 row.script.sentence,
-                                "".join(_LETTERS[outcome] for outcome in row.outcomes),
+                                "".join(map(_letter, row.outcomes, row.replaced)),
                             ]
                             for row in group.rows
                         ],
@@ -93,6 +84,22 @@ def grid(
         on_picked_change=picked,
         on_opened_change=opens,
     )
+
+
+def _letter(outcome: ScriptOutcome | None, replaced: bool) -> str:
+    return _LETTERS[outcome].upper() if replaced else _LETTERS[outcome]
+
+
+def _signs(*, read_by_client: bool) -> dict[str, tuple[str, str, str]]:
+    """By letter: outcome, sign and words; in upper case of tokens that are not the script's."""
+    signs: dict[str, tuple[str, str, str]] = {}
+    for outcome, letter in _LETTERS.items():
+        if outcome:
+            words = outcome.client_words if read_by_client else outcome.words
+            signs[letter] = (outcome.name.lower(), outcome.sign, words)
+            words = f"{words}; the server's grammar chose other tokens than the script's"
+            signs[letter.upper()] = (outcome.name.lower(), f"{outcome.sign}*", words)
+    return signs
 
 
 def _totals(rows: Sequence[ScriptRow]) -> list[list[int]]:

@@ -1,0 +1,120 @@
+"""SGLang's Rust server and Dynamo's front end, started: their cells, their steps, their sockets."""
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from inspector.capture.capture import Capture, Endpoint
+from inspector.files.store import FIXTURES
+from inspector.lab.paths import LabPaths, default_root
+from inspector.lab.process import ServerProcess
+from inspector.lab.recording import Target, record
+from inspector.lab.results import OTHER_SERVERS, load_runs
+from inspector.lab.score import score
+from inspector.lab.scripts import named
+from inspector.lab.server import ServerOptions
+from inspector.lab.servers.dynamo import DYNAMO
+from inspector.lab.servers.server import LabServer
+from inspector.lab.servers.sglang import SGLANG_RUST
+from inspector.lab.session import LabSession
+
+pytestmark = pytest.mark.vllm
+
+SCRIPTS = [
+    "plain",
+    "emoji",
+    "marker_lookalikes",
+    "tool_call",
+    "two_calls_by_end",
+    "assistantary",
+    "cut_in_answer",
+]
+
+LISTENING = "0A"
+LOOPBACK = {"0100007F", "00000000000000000000000001000000"}
+
+
+@pytest.fixture(scope="module", params=[SGLANG_RUST, DYNAMO], ids=lambda server: server.name)
+def running(request: pytest.FixtureRequest) -> Iterator[tuple[LabServer, ServerProcess]]:
+    server: LabServer = request.param
+    paths = LabPaths(default_root())
+    assert paths.environment(server.name, server.newest).exists(), (
+        f"run python -m inspector lab install --server {server.name} {server.newest}"
+    )
+    lab = LabSession(paths=paths, package=server.name)
+    with ExitStack() as stack:
+        yield server, lab.serving(stack, lab.prepare(server.newest), ServerOptions())
+
+
+@pytest.mark.parametrize("step", ["1", "ragged"])
+def test_outcomes_and_steps_are_those_of_the_shipped_matrix(
+    running: tuple[LabServer, ServerProcess], step: str
+) -> None:
+    server, process = running
+    runs = load_runs(FIXTURES / "matrix" / OTHER_SERVERS)
+    name = f"{server.name}-{server.newest}-si{step}"
+    [shipped] = [run for run in runs if run.name == name]
+    kept: dict[Target, Capture] = {}
+    record(
+        process.base_url,
+        [Target(Endpoint.CHAT, script) for script in named(SCRIPTS)],
+        stream_interval=0,
+        keep=kept.__setitem__,
+        lab={"server": server.name},
+        version=server.newest,
+        body=partial(server.body, steps=step),
+    )
+    for target, capture in kept.items():
+        assert server.fault(process, capture, step) is None, target
+        key = target.endpoint, target.script.name
+        assert score(target.script, capture).outcome is shipped.scores[key].outcome, target
+    assert len(kept) == len(SCRIPTS)
+
+
+def test_a_stream_with_other_steps_is_not_scored(running: tuple[LabServer, ServerProcess]) -> None:
+    server, process = running
+    kept: dict[Target, Capture] = {}
+    record(
+        process.base_url,
+        [Target(Endpoint.CHAT, named(["plain"])[0])],
+        stream_interval=3,
+        keep=kept.__setitem__,
+        version=server.newest,
+        body=partial(server.body, steps="3"),
+    )
+    [capture] = kept.values()
+    assert server.fault(process, capture, "1") is not None
+
+
+def test_it_listens_only_on_the_loopback_address(running: tuple[LabServer, ServerProcess]) -> None:
+    _, process = running
+    inodes = {inode for pid in _children(os.getpid()) for inode in _sockets(pid)}
+    listening = {
+        fields[1]
+        for table in ("tcp", "tcp6")
+        for line in Path(f"/proc/net/{table}").read_text(encoding="ascii").splitlines()[1:]
+        if (fields := line.split())[3] == LISTENING and fields[9] in inodes
+    }
+    assert f"0100007F:{process.port:04X}" in listening
+    assert {place.partition(":")[0] for place in listening} <= LOOPBACK
+
+
+def _children(pid: int) -> Iterator[int]:
+    for child in Path(f"/proc/{pid}/task").glob("*/children"):
+        for word in child.read_text(encoding="ascii").split():
+            yield int(word)
+            yield from _children(int(word))
+
+
+def _sockets(pid: int) -> Iterator[str]:
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            target = str(link.readlink())
+        except FileNotFoundError:
+            continue
+        if target.startswith("socket:["):
+            yield target.removeprefix("socket:[").removesuffix("]")
