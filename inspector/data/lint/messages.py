@@ -29,6 +29,11 @@ _QUOTING: Final = frozenset({"system", "developer", "user", "tool", "function"})
 """Roles whose texts may quote a transcript; the model's own may not be one."""
 _ROLES: Final = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 
+_CONTENTS: Final = frozenset(
+    {"content", "value", "text", "parts", "tool_calls", "function_call", *_REASONING}
+)
+"""Keys of which each message has one."""
+
 
 @dataclass(slots=True)
 class Chat:
@@ -48,6 +53,19 @@ def is_messages(value: object) -> bool:
             isinstance(message, Mapping) and ("role" in message or "from" in message) for message in value[:8]
         )
     )
+
+
+def seems_messages(value: object) -> bool:
+    """True for messages of which most have a content: edges of a graph have `from` too, and people roles."""
+    if not isinstance(value, list) or not is_messages(value):
+        return False
+    filled = [_role(message) is not None and not _CONTENTS.isdisjoint(message) for message in value[:8]]
+    return sum(filled) * 2 > len(filled)
+
+
+def is_message(value: object) -> bool:
+    """True for one message of a model, as a response has it."""
+    return isinstance(value, Mapping) and value.get("role") == "assistant" and not _CONTENTS.isdisjoint(value)
 
 
 def check_messages(value: Sequence[object]) -> Chat:
