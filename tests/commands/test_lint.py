@@ -94,6 +94,13 @@ def test_a_named_column_that_no_row_has_is_an_error(
     assert "no row has a value in input_ids; its columns are text" in capsys.readouterr().err
 
 
+def test_what_was_not_read_is_never_ok(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"input_ids": []}\n' * 3)
+    assert main(["lint", str(path), "--ids", "input_ids"]) == 2
+    assert "UNKNOWN: Nothing was checked" in capsys.readouterr().out
+
+
 def test_sarif_names_the_line(files: dict[str, str], tmp_path: Path) -> None:
     out = tmp_path / "out.sarif"
     assert main(["lint", files["bad"], "--sarif", str(out)]) == 1

@@ -12,8 +12,9 @@ from typing import Any, Final, assert_never
 
 from inspector.data.lint.messages import is_message, is_messages, seems_messages
 from inspector.data.lint.spelled import first_spelled, is_transcript
+from inspector.protocol.harmony.states import STOPS
 from inspector.protocol.harmony.text import text_of
-from inspector.protocol.harmony.vocab import MARKERS, VOCABULARY_SIZE
+from inspector.protocol.harmony.vocab import MARKERS, VOCABULARY_SIZE, Marker
 from inspector.protocol.wire.stream import loads
 
 
@@ -66,6 +67,12 @@ _ROLES: Final = re.compile(r'"role"\s*:\s*"(?:system|developer|user|assistant|to
 """What JSON in a string has if it is entered; other JSON is what a model wrote."""
 _PROMPT: Final = re.compile(r"\s*<\|start\|>(?!assistant)")
 _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_SEQUENCE: Final = 6
+"""Token IDs of the shortest message: `<|start|>user<|message|>`, a token, `<|end|>`, and one more."""
+_HEADER: Final = 32
+"""Tokens of a header."""
+_OPENS: Final = frozenset({int(Marker.START), int(Marker.CHANNEL)})
+_TOKENS: Final = frozenset(marker.text for marker in Marker)
 _LOG_KEYS: Final = frozenset(
     {
         "acc",
@@ -222,9 +229,16 @@ def _form(path: Path, values: Sequence[object]) -> Form | None:
     if any(_holds_ids(value) for value in values):
         return None if any(map(_is_masked, values)) else Form.IDS
     texts = [value for value in values if isinstance(value, str)]
+    if _are_tokens(texts):
+        return None
     if any(_shows_harmony(text) for text in texts):
         return Form.TEXT
     return Form.TEXT if texts and (path[-1] == "text" or _names_response(path)) else None
+
+
+def _are_tokens(values: Sequence[object]) -> bool:
+    """True for texts of single tokens, as in logprobs."""
+    return len(values) > 1 and any(isinstance(text, str) and text in _TOKENS for text in values)
 
 
 def _shows_harmony(text: str) -> bool:
@@ -239,9 +253,8 @@ def _names_response(path: Path) -> bool:
         names.pop()
     if not names:
         return False
-    return names[-1] in _RESPONSES or not _RESPONSE_WORDS.isdisjoint(
-        word.lower() for word in _WORD.findall(names[-1])
-    )
+    words = _WORD.findall(names[-1])
+    return names[-1] in _RESPONSES or bool(words and words[-1].lower() in _RESPONSE_WORDS)
 
 
 def _holds_ids(value: object) -> bool:
@@ -249,7 +262,12 @@ def _holds_ids(value: object) -> bool:
     if not isinstance(value, list) or not is_ids(value):
         return False
     head = value[:_SHOWN_IDS]
-    return not MARKERS.isdisjoint(head) or first_spelled(text_of(head)) is not None
+    if MARKERS.isdisjoint(head):
+        return first_spelled(text_of(head)) is not None
+    # Lists of the most likely tokens of one place have special tokens too, but no header.
+    body = head.index(Marker.MESSAGE) if Marker.MESSAGE in head else 0
+    opened = not _OPENS.isdisjoint(head[max(body - _HEADER, 0) : body])
+    return len(value) >= _SEQUENCE and (opened or value[-1] in STOPS or head[0] in _OPENS)
 
 
 def _is_masked(value: object) -> bool:
@@ -280,16 +298,20 @@ def _log(rows: Sequence[Mapping[str, Any]]) -> list[Column]:
 
 def _is_answer(path: Path, at: _Seen) -> bool:
     """True for the named text of a model in a table that has a score or a target beside it."""
-    named = not _RESPONSES.isdisjoint(path[-2:])
-    return named and _is_scored(at) and all(isinstance(value, str) for value in at.values)
+    return (
+        _names_response(path)
+        and _is_scored(at)
+        and all(isinstance(value, str) for value in at.values)
+        and not _are_tokens(at.values)
+    )
 
 
 def _is_scored_transcript(at: _Seen) -> bool:
     """True for a completion, raw or without its special tokens, that has a score beside it."""
-    return _is_scored(at) and any(
-        isinstance(value, str) and _shows_harmony(value) and _PROMPT.match(value) is None
-        for value in at.values
-    )
+    if not _is_scored(at) or _are_tokens(at.values):
+        return False
+    texts = (value for value in at.values if isinstance(value, str))
+    return any(_shows_harmony(text) and _PROMPT.match(text) is None for text in texts)
 
 
 def _is_scored(at: _Seen) -> bool:
