@@ -267,7 +267,7 @@ def _holds_ids(value: object) -> bool:
     # Lists of the most likely tokens of one place have special tokens too, but no header.
     body = head.index(Marker.MESSAGE) if Marker.MESSAGE in head else 0
     opened = not _OPENS.isdisjoint(head[max(body - _HEADER, 0) : body])
-    return len(value) >= _SEQUENCE and (opened or value[-1] in STOPS or head[0] in _OPENS)
+    return len(value) >= _SEQUENCE and (opened or value[-1] in STOPS)
 
 
 def _is_masked(value: object) -> bool:
