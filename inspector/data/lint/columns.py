@@ -254,7 +254,10 @@ def _names_response(path: Path) -> bool:
     if not names:
         return False
     words = _WORD.findall(names[-1])
-    return names[-1] in _RESPONSES or bool(words and words[-1].lower() in _RESPONSE_WORDS)
+    if not words:
+        return names[-1] in _RESPONSES
+    first, last = words[0].lower(), words[-1].lower()
+    return names[-1] in _RESPONSES or last in _RESPONSE_WORDS or first == "generated"
 
 
 def _holds_ids(value: object) -> bool:

@@ -150,6 +150,8 @@ def _opening(ids: Sequence[int]) -> tuple[int, ...]:
 def _spells_in_header(message: PromptMessage, ids: Sequence[int]) -> int | None:
     """The token of a header at which ordinary tokens spell a special token."""
     header = ids[message.start : min(message.body, message.start + _HEADER_AT_MOST)]
+    if "<|" not in text_of([token_id for token_id in header if token_id < SPECIAL_FROM]):
+        return None
     for at in spelled(text_of(header)):
         token = _token_at(header, at)
         if header[token] not in MARKERS:
