@@ -5,7 +5,7 @@ numbers), and lists are entered. JSON in a string is entered too.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, assert_never
@@ -101,6 +101,8 @@ _RESPONSES: Final = frozenset(
         "answer",
         "completion",
         "continuation",
+        "extracted_answer",
+        "final_answer",
         "generated_text",
         "generation",
         "generations",
@@ -109,7 +111,9 @@ _RESPONSES: Final = frozenset(
         "model_response",
         "output",
         "outputs",
+        "parsed_answer",
         "pred",
+        "predicted_answer",
         "prediction",
         "predictions",
         "response",
@@ -307,6 +311,10 @@ def _is_answer(path: Path, at: _Seen) -> bool:
         and all(isinstance(value, str) for value in at.values)
         and not _are_tokens(at.values)
     )
+
+
+def _has_sibling(path: Path, paths: Collection[Path]) -> bool:
+    return any(other[:-1] == path[:-1] and "raw" not in other[-1] for other in paths)
 
 
 def _is_scored_transcript(at: _Seen) -> bool:

@@ -13,7 +13,7 @@ from inspector.analysis.prompt.source import known_ids
 from inspector.analysis.reading import read
 from inspector.capture.bounds import FINDINGS
 from inspector.capture.capture import Capture
-from inspector.capture.errors import CaptureError
+from inspector.capture.errors import CaptureError, InspectorError
 from inspector.capture.formats import count, listed, number
 from inspector.data.lint.advice import amount, level
 from inspector.data.lint.columns import Column, Form, values_in
@@ -236,12 +236,14 @@ def _holds_turns(row: Row) -> bool:
 def _table(table: Table, head: Iterable[Row], group: str | None, limit: int) -> RolloutReport:
     run = _Run(RolloutReport(name=table.name), limit)
     rows_without_name = Unnamed("")
+    named = False
     for row in chain(head, table.rows):
         turns = [] if row.values is None else list(filter(_sound, turns_in(row.values, row.number)))
         if row.values is None or not turns:
             run.report.unread += 1
             continue
         name = _group(row.values, group)
+        named = named or name is not None
         run.report.foreign += sum(not _is_harmony(turn) for turn in turns)
         turns = [turn for turn in turns if _is_harmony(turn)]
         if len(turns) > 1:  # the row has conversations of its own
@@ -255,6 +257,8 @@ def _table(table: Table, head: Iterable[Row], group: str | None, limit: int) -> 
             run.add_found(rows_without_name, turns[0], repeats=True)
         else:
             run.add(name, turns[0])
+    if group is not None and not named:
+        raise InspectorError(f"{table.name}: no row with token IDs has the key {group}; check --group")
     return run.report
 
 

@@ -30,6 +30,10 @@ def report_of(tmp_path: Path, *rows: Any, **options: Any) -> LintReport:
         ({"q": "2 + 2?", "model_text": STRIPPED, "score": 0.0}, {"model_text": Form.ANSWER}),
         ({"gold": "4", "raw": {"reply": RAW}}, {"raw.reply": Form.ANSWER}),
         ({"gold": "4", "raw_output": "4", "answer": "4"}, {"raw_output": Form.ANSWER}),
+        (
+            {"gold": "4", "raw_output": RAW, "final_answer": "4"},
+            {"raw_output": Form.TEXT, "final_answer": Form.ANSWER},
+        ),
         ({"results": [{"outputs": [{"text": ROW}]}]}, {"results.outputs.text": Form.TEXT}),
         ({"walkthroughs": [ROW, ROW]}, {"walkthroughs": Form.TEXT}),
         ({"task-1": {"reply": RAW}, "task-2": {"reply": RAW}}, {"*.reply": Form.TEXT}),

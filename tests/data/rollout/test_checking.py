@@ -157,6 +157,11 @@ def test_later_prompts_that_several_conversations_fit_ask_for_the_key(tmp_path: 
     assert report_of(tmp_path, named).counts == {Cause.ANALYSIS_LOST: 1}
 
 
+def test_a_key_that_no_row_has_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InspectorError, match="no row with token IDs has the key traj; check --group"):
+        report_of(tmp_path, [vllm(PROMPT, CALLED)], group="traj")
+
+
 def test_prompts_whose_earlier_turns_are_not_there_are_not_ok(tmp_path: Path) -> None:
     histories = [vllm(f"{prompt}{CALLED}{RESULT}{OPEN}", FINAL) for prompt in QUESTIONS]
     report = report_of(tmp_path, [vllm(PROMPT, CALLED), vllm(SECOND, FINAL), *histories])
