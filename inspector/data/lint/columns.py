@@ -159,8 +159,8 @@ def detect(rows: Sequence[Mapping[str, Any]]) -> list[Column]:
         return log
     seen = _survey(rows)
     answers = {path for path, at in seen.items() if _is_answer(path, at)}
-    # “answer” beside another answer is the one to find, “raw” beside another is what that was taken from; what
-    # no name shows, a transcript does.
+    # “answer” beside another answer is the one to find, “raw” beside another is what that was taken from;
+    # what no name shows, a transcript does.
     answers = {path for path in answers if path[-1] != "answer"} or answers
     answers -= {path for path in answers if "raw" in path[-1] and _has_sibling(path, answers)}
     if all(path[-1] == "answer" for path in answers):
