@@ -135,7 +135,9 @@ def test_what_is_stopped_by_hand_is_never_called_the_same(runs: str) -> None:
     assert b"Traceback" not in err
 
 
-def test_what_cannot_be_determined_is_not_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_determined_is_not_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     message = {"role": "assistant", "content": "Hi"}
     body = {
         "id": "chatcmpl-1",
