@@ -16,7 +16,7 @@ from inspector.commands.shared import (
     tokens_known,
 )
 from inspector.commands.trial import add_ask_options, asked, given_without_ask
-from inspector.inspection.compare import Comparison, Lane, compare, compare_all, diff, significance
+from inspector.inspection.compare import Comparison, Lane, Outcome, compare, compare_all, diff, significance
 from inspector.inspection.inspection import Inspection, inspect
 from inspector.net.client.outcome import OutcomeKind
 from inspector.net.runs.trial import has_output
@@ -37,7 +37,8 @@ _EXAMPLE = """examples:
       --prompt "What is the weather in Paris?" --runs 10
 
 exit codes: 0 the same, 1 tokens, delivery or findings differ (repeated runs: the rates differ
-significantly), 2 a file cannot be read, a server sent nothing or a run was stopped
+significantly), 2 a file cannot be read, a server sent nothing, a run was stopped or it cannot be
+determined
 """
 _CONTEXT = 24
 _DIFFERENCES_SHOWN = 20
@@ -93,7 +94,8 @@ def run(arguments: Namespace) -> int:
         print_json([comparison_row(comparison) for comparison in comparisons])
     else:
         say(_table(reference, comparisons))
-    return int(not all(comparison.same for comparison in comparisons))
+    codes = set(map(_pair_code, comparisons))
+    return 1 if 1 in codes else max(codes, default=0)
 
 
 def _inspected(file: str) -> Inspection:
@@ -143,7 +145,14 @@ def _print_pair(comparison: Comparison, *, as_json: bool) -> int:
         print_json(comparison_row(comparison))
     else:
         say(_lines(comparison))
-    return int(not comparison.same)
+    return _pair_code(comparison)
+
+
+def _pair_code(comparison: Comparison) -> int:
+    """1 for a difference, 2 where it cannot be determined whether there is one."""
+    if not comparison.same:
+        return 1
+    return 2 if comparison.outcome is Outcome.UNKNOWN else 0
 
 
 def _print_repeats(left: list[Inspection], right: list[Inspection], *, as_json: bool) -> int:

@@ -16,7 +16,8 @@ _EXAMPLE = """examples:
   python -m inspector lint samples_ifeval.jsonl.gz --answer filtered_resps --json
   python -m inspector lint train.parquet --ids input_ids --training
 
-exit codes: 0 no findings at the level of --fail-on, 1 findings, 2 a file cannot be read
+exit codes: 0 no findings at the level of --fail-on, 1 findings, 2 a file cannot be read, or nothing in it
+  was checked
 """
 _EXCERPT = 44
 
@@ -75,7 +76,7 @@ def run(arguments: Namespace) -> int:
         say_reports(map(_lines, reports))
     if arguments.sarif is not None:
         write_text(arguments.sarif, _sarif(reports))
-    if len(reports) < len(arguments.files):
+    if len(reports) < len(arguments.files) or any(report.level == "unknown" for report in reports):
         return 2
     return exit_code((RULES[rule] for report in reports for rule in report.counts), arguments.fail_on)
 
@@ -85,7 +86,7 @@ def _lines(report: LintReport) -> Iterator[str]:
     rows += [
         (
             number(finding.row),
-            finding.column,
+            finding.path,
             finding.place,
             str(finding.severity),
             str(finding.rule),

@@ -8,7 +8,7 @@ from typing import Final
 
 from inspector.capture.errors import InspectorError, StoreError
 from inspector.capture.formats import count
-from inspector.commands.shared import Commands, captures, say
+from inspector.commands.shared import Commands, captures, say, tell
 from inspector.files.store import save
 from inspector.inspection.inspection import inspect
 from inspector.inspection.masking import Standins, masked
@@ -78,13 +78,18 @@ def run(arguments: Namespace) -> int:
         taken.add(target)
     if several:
         _make_folder(out)
-    standins = fresh()
+    standins, refused = fresh(), 0
     for (name, capture), target in zip(originals, targets, strict=True):
-        copy = masked(capture, standins, name=name)
+        try:
+            copy = masked(capture, standins, name=name)
+        except InspectorError as error:  # the other captures are still redacted
+            tell(f"inspector: {error}")
+            refused += 1
+            continue
         save(copy, target)
         findings = count(len(inspect(copy).findings), "finding")
         say(f"{target}: {count(len(copy.events), 'event')}, {findings}, as before")
-    return 0
+    return 2 if refused else 0
 
 
 def _name(name: str) -> str:

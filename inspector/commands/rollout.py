@@ -14,7 +14,8 @@ _EXAMPLE = """examples:
   python -m inspector rollout rollouts.jsonl --group trajectory_id --json
   python -m inspector rollout turn-1.jsonl turn-2.jsonl turn-3.jsonl --fail-on warning
 
-exit codes: 0 no drift at the level of --fail-on, 1 drift, 2 a file cannot be read or has no token IDs
+exit codes: 0 no drift at the level of --fail-on, 1 drift, 2 a file cannot be read, has no token IDs, or
+  nothing could be compared
 """
 _EXCERPT = 28
 
@@ -53,6 +54,8 @@ def run(arguments: Namespace) -> int:
         print_json(rows[0] if len(rows) == 1 else rows)
     else:
         say_reports(map(_lines, reports))
+    if any(report.level == "unknown" for report in reports):
+        return 2
     return exit_code((CAUSES[cause] for report in reports for cause in report.counts), arguments.fail_on)
 
 

@@ -50,7 +50,7 @@ def test_the_summary_comes_first_and_the_list_is_limited(
     lines = capsys.readouterr().out.splitlines()
     assert lines[1:3] == [
         "  ERROR: 3 of 4 rows have findings: 3 errors.",
-        "  Read as JSON Lines: “text” as rendered text.",
+        "  Read 4 rows as JSON Lines: “text” as rendered text (4 values).",
     ]
     assert lines[3].split() == ["row", "column", "place", "severity", "rule", "text"]
     assert [line.split()[0] for line in lines[4:6]] == ["2", "3"]
@@ -62,7 +62,10 @@ def test_json_has_every_count(files: dict[str, str], capsys: pytest.CaptureFixtu
     assert main(["lint", files["bad"], "--json", "--max-findings", "0"]) == 1
     row = json.loads(capsys.readouterr().out)
     assert (row["level"], row["rules"], row["findings_count"]) == ("error", {"double_terminator": 3}, 3)
-    assert (row["findings"], row["columns"]) == ([], [{"name": "text", "form": "text"}])
+    assert (row["findings"], row["columns"]) == (
+        [],
+        [{"name": "text", "form": "text", "rows": 4, "values": 4, "plain": 0}],
+    )
     assert main(["lint", files["bad"], files["good"], "--json"]) == 1
     both = json.loads(capsys.readouterr().out)
     first = both[0]["findings"][0]
@@ -89,6 +92,13 @@ def test_a_named_column_that_no_row_has_is_an_error(
 ) -> None:
     assert main(["lint", files["good"], "--text", "text", "--ids", "input_ids"]) == 2
     assert "no row has a value in input_ids; its columns are text" in capsys.readouterr().err
+
+
+def test_what_was_not_read_is_never_ok(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"input_ids": []}\n' * 3)
+    assert main(["lint", str(path), "--ids", "input_ids"]) == 2
+    assert "UNKNOWN: Nothing was checked" in capsys.readouterr().out
 
 
 def test_sarif_names_the_line(files: dict[str, str], tmp_path: Path) -> None:

@@ -28,6 +28,15 @@ def test_exit_codes_are_those_of_audit(
     assert capsys.readouterr().out.startswith(file)
 
 
+def test_nothing_compared_is_an_error_of_the_input(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = b'{"prompt_ids": [200006, 1428, 200008, 5], "response_ids": [200008, 5]}\n'
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(row))))
+    assert main(["rollout", "-"]) == 2
+    assert "UNKNOWN: No conversation has a second turn" in capsys.readouterr().out
+
+
 def test_standard_input_without_turns_is_an_error(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

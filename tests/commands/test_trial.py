@@ -133,3 +133,19 @@ def test_what_is_stopped_by_hand_is_never_called_the_same(runs: str) -> None:
     assert program.returncode == 2
     assert b"stopped by you" in err
     assert b"Traceback" not in err
+
+
+def test_what_cannot_be_determined_is_not_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    message = {"role": "assistant", "content": "Hi"}
+    body = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "model": "openai/gpt-oss-20b",
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+    }
+    path = tmp_path / "body.json"
+    path.write_text(json.dumps(body))
+    assert main(["compare", str(path), str(path)]) == 2
+    assert "It is unknown whether the tokens are the same" in capsys.readouterr().out

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from inspector.capture.formats import clip
 from inspector.data.lint.finding import Flaw
 from inspector.data.lint.rules import Rule
-from inspector.data.lint.spelled import first_spelled, is_transcript
+from inspector.data.lint.spelled import first_spelled, is_transcript, think_tag
 from inspector.data.lint.structure import SHOWN
 
 _NO_FINAL = "It has no final answer."
@@ -27,3 +27,5 @@ def check_plain(text: str) -> Iterator[Flaw]:
     if (at := is_transcript(text)) is not None:
         note = "" if "assistantfinal" in text else _NO_FINAL
         yield Flaw(rule=Rule.STRIPPED_TRANSCRIPT, at=at, excerpt=clip(text[at:], SHOWN), note=note)
+    elif (at := think_tag(text)) is not None:
+        yield Flaw(rule=Rule.THINK_TAG, at=at, excerpt=clip(text[at:], SHOWN))

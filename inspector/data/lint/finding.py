@@ -39,6 +39,8 @@ class LintFinding:
     """From 1."""
     column: str
     """Empty where the row itself cannot be read."""
+    path: str
+    """Where in the row the value is, with the places in lists: `choices[0].text`."""
     message: int | None
     unit: Unit | None
     at: int | None
@@ -76,6 +78,7 @@ class LintFinding:
         return {
             "row": self.row,
             "column": self.column or None,
+            "path": self.path or None,
             "message": self.message,
             "unit": None if self.unit is None else str(self.unit),
             "at": self.at,

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final, assert_never
@@ -13,7 +13,7 @@ from inspector.capture.errors import CaptureError
 from inspector.capture.formats import clip, count, listed, number
 from inspector.data.lint.advice import amount, level
 from inspector.data.lint.answers import check_answer, check_plain
-from inspector.data.lint.columns import Column, Form, detect, values_in
+from inspector.data.lint.columns import Column, Form, detect, text_paths, values_in
 from inspector.data.lint.finding import Flaw, LintFinding, Unit
 from inspector.data.lint.messages import check_messages, is_messages
 from inspector.data.lint.padding import RUN, is_padded
@@ -33,20 +33,62 @@ _UNITS: Final = {
 }
 
 
+@dataclass(slots=True)
+class ColumnRead:
+    """How much of a column was read."""
+
+    column: Column
+    rows: int = 0
+    """Rows that have a value in it."""
+    values: int = 0
+    """Values that were checked: a row may have several."""
+    plain: int = 0
+    """Those of rendered text that have no special token, which are checked for transcripts only."""
+
+    @property
+    def words(self) -> str:
+        """What was taken as what, and how much of it."""
+        parts = [count(self.values, "value")]
+        if self.plain == self.values > 0:
+            parts.append("none with special tokens")
+        elif self.plain:
+            parts.append(f"{number(self.values - self.plain)} with special tokens")
+        return f"“{self.column.name}” as {self.column.form.words} ({', '.join(parts)})"
+
+    @property
+    def as_row(self) -> dict[str, Any]:
+        """The same for `--json`."""
+        return {
+            "name": self.column.name,
+            "form": str(self.column.form),
+            "rows": self.rows,
+            "values": self.values,
+            "plain": self.plain,
+        }
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintReport:
     """What the check of one file came to."""
 
     name: str
     format: str
-    columns: tuple[Column, ...]
+    read: tuple[ColumnRead, ...]
     rows: int
     flawed_rows: int
-    values: int
-    """Values that were checked: a row may have several, or none."""
     findings: tuple[LintFinding, ...]
     """The first ones in row order, up to the limit; `counts` has all."""
     counts: Mapping[Rule, int]
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns that were taken."""
+        return tuple(read.column for read in self.read)
+
+    @property
+    def values(self) -> int:
+        """Values that were checked: a row may have several, or none."""
+        return sum(read.values for read in self.read)
 
     @property
     def found(self) -> int:
@@ -66,7 +108,9 @@ class LintReport:
     def sentence(self) -> str:
         """What was found, in one sentence."""
         if not self.counts:
-            return f"No finding in {count(self.rows, 'row')}." if self.values else "Nothing was checked."
+            if not self.values:
+                return "Nothing was checked: the columns are empty in all rows."
+            return f"No finding in {count(self.rows, 'row')}."
         kinds = [
             count(many, word)
             for word, many in (("error", self.of(Severity.ERROR)), ("warning", self.of(Severity.WARNING)))
@@ -79,8 +123,8 @@ class LintReport:
     @property
     def taken(self) -> str:
         """What was taken as what, in one sentence."""
-        taken = [f"“{column.name}” as {column.form.words}" for column in self.columns]
-        return f"Read as {self.format}: {listed(taken)}."
+        taken = listed([read.words for read in self.read])
+        return f"Read {count(self.rows, 'row')} as {self.format}: {taken}."
 
     @property
     def as_row(self) -> dict[str, Any]:
@@ -93,7 +137,7 @@ class LintReport:
             "rows": self.rows,
             "rows_with_findings": self.flawed_rows,
             "values": self.values,
-            "columns": [{"name": column.name, "form": str(column.form)} for column in self.columns],
+            "columns": [read.as_row for read in self.read],
             "rules": {str(rule): many for rule, many in self.counts.items()},
             "findings_count": self.found,
             "findings": [finding.as_row for finding in self.findings],
@@ -139,10 +183,9 @@ def lint_table(
     return LintReport(
         name=table.name,
         format=table.format,
-        columns=taken,
+        read=tuple(run.read.values()),
         rows=run.rows,
         flawed_rows=run.flawed,
-        values=run.values,
         findings=tuple(sorted(run.findings, key=lambda finding: finding.row)),
         counts=dict(run.counts.most_common()),
     )
@@ -171,14 +214,15 @@ def _padded(columns: Sequence[Column], head: Sequence[Row]) -> set[Column]:
         column
         for column in columns
         if column.form is Form.IDS
-        and any(is_padded(value) for row in rows for value in values_in(row, column))
+        and any(is_padded(value) for row in rows for _, value in values_in(row, column))
     }
 
 
 def _keys(head: Iterable[Row]) -> str:
     """The columns of the first rows, as a list to read."""
-    keys = dict.fromkeys(key for row in head if row.values is not None for key in row.values)
-    return clip(", ".join(keys), 200)
+    rows = [row.values for row in head if row.values is not None]
+    keys = text_paths(rows) or list(dict.fromkeys(key for values in rows for key in values))
+    return clip(", ".join(keys), 300)
 
 
 @dataclass(slots=True)
@@ -202,11 +246,15 @@ class _Run:
     """Columns that are padded with `<|return|>`."""
     rows: int = 0
     flawed: int = 0
-    values: int = 0
     findings: list[LintFinding] = field(default_factory=list)
     counts: Counter[Rule] = field(default_factory=Counter)
     endings: dict[str, _Endings] = field(default_factory=dict)
     filled: set[Column] = field(default_factory=set)
+    """Named columns that some row has, if only empty."""
+    read: dict[Column, ColumnRead] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.read = {column: ColumnRead(column) for column in self.columns}
 
     def row(self, row: Row) -> None:
         """Check one row."""
@@ -221,11 +269,16 @@ class _Run:
         parts: list[tuple[Column, Sequence[Part]]] = []
         pending: list[str] = []
         for column in self.columns:
-            for value in values_in(row.values, column):
-                self.values += 1
+            read = self.read[column]
+            before_column = read.values
+            for place, value in values_in(row.values, column):
                 self.filled.add(column)
+                if _is_empty(value, column.form):
+                    continue
+                read.values += 1
                 for flaw in self._value(value, column, row, parts, pending):
-                    self._add(flaw, row, column)
+                    self._add(flaw, row, column, place)
+            read.rows += read.values > before_column
         for column, rendered_parts in parts:
             for flaw in _dropped(rendered_parts, pending):
                 self._add(flaw, row, column)
@@ -246,7 +299,7 @@ class _Run:
                 if not endings.flawed and first.row not in flawed:
                     flawed.add(first.row)
                     self.flawed += 1
-                self._keep(_as(first, Rule.MIXED_ENDINGS, note))
+                self._keep(replace(first, rule=Rule.MIXED_ENDINGS, note=note))
 
     def _value(
         self,
@@ -259,24 +312,21 @@ class _Run:
         match column.form:
             case Form.TEXT:
                 if not isinstance(value, str):
-                    yield _wrong(value)
+                    yield from self._unread(value, column)
                 elif first_spelled(value) is None:
+                    self.read[column].plain += 1
                     yield from check_plain(value)
                 else:
                     yield from self._rendered(check_text(value), column, row, parts)
             case Form.IDS:
-                if value == []:
-                    return
                 if isinstance(value, list) and all(type(token_id) is int for token_id in value):
                     rendered = check_ids(value, run=2 if column in self.padded else RUN)
                     yield from self._rendered(rendered, column, row, parts)
                 else:
-                    yield _wrong(value)
+                    yield from self._unread(value, column)
             case Form.MESSAGES:
-                if value == []:
-                    return
                 if not isinstance(value, list) or not is_messages(value):
-                    yield _wrong(value)
+                    yield from self._unread(value, column)
                 else:
                     chat = check_messages(value)
                     pending += chat.pending
@@ -284,10 +334,12 @@ class _Run:
             case Form.ANSWER:
                 if isinstance(value, str):
                     yield from check_answer(value)
-                else:
-                    self.values -= 1  # a score, or the parts of a message
             case _:
                 assert_never(column.form)
+
+    def _unread(self, value: object, column: Column) -> Iterator[Flaw]:
+        self.read[column].values -= 1
+        yield Flaw(rule=Rule.WRONG_FORM, note=f"It is {type(value).__name__}.")
 
     def _rendered(
         self, rendered: Rendered, column: Column, row: Row, parts: list[tuple[Column, Sequence[Part]]]
@@ -305,21 +357,23 @@ class _Run:
             endings.ends += 1
             endings.first = endings.first or _finding(rendered.last, row, column)
 
-    def _add(self, flaw: Flaw, row: Row, column: Column | None) -> None:
+    def _add(self, flaw: Flaw, row: Row, column: Column | None, path: str = "") -> None:
         self.counts[flaw.rule] += 1
         if len(self.findings) < self.limit:
-            self._keep(_finding(flaw, row, column))
+            self._keep(_finding(flaw, row, column, path))
 
     def _keep(self, finding: LintFinding) -> None:
         if len(self.findings) < self.limit:
             self.findings.append(finding)
 
 
-def _finding(flaw: Flaw, row: Row, column: Column | None) -> LintFinding:
+def _finding(flaw: Flaw, row: Row, column: Column | None, path: str = "") -> LintFinding:
+    name = "" if column is None else column.name
     return LintFinding(
+        path=path or name,
         rule=flaw.rule,
         row=row.number,
-        column="" if column is None else column.name,
+        column=name,
         message=flaw.message,
         unit=None if column is None or flaw.at is None else _UNITS[column.form],
         at=flaw.at,
@@ -328,21 +382,11 @@ def _finding(flaw: Flaw, row: Row, column: Column | None) -> LintFinding:
     )
 
 
-def _as(finding: LintFinding, rule: Rule, note: str) -> LintFinding:
-    return LintFinding(
-        rule=rule,
-        row=finding.row,
-        column=finding.column,
-        message=finding.message,
-        unit=finding.unit,
-        at=finding.at,
-        excerpt=finding.excerpt,
-        note=note,
-    )
-
-
-def _wrong(value: object) -> Flaw:
-    return Flaw(rule=Rule.WRONG_FORM, note=f"It is {type(value).__name__}.")
+def _is_empty(value: object, form: Form) -> bool:
+    """True for a value without anything to check; an empty scored text is a finding."""
+    if form is Form.ANSWER:
+        return not isinstance(value, str)  # a score, or the parts of a message
+    return value in ("", [], {})
 
 
 def _dropped(parts: Sequence[Part], pending: Sequence[str]) -> Iterator[Flaw]:

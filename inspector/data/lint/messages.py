@@ -8,7 +8,7 @@ from typing import Any, Final
 from inspector.capture.formats import clip
 from inspector.data.lint.finding import Flaw
 from inspector.data.lint.rules import Rule
-from inspector.data.lint.spelled import first_spelled, is_transcript
+from inspector.data.lint.spelled import first_spelled, is_transcript, think_tag
 from inspector.data.lint.structure import SHOWN, Part, check_structure
 
 _MESSAGES_AT_MOST: Final = 20_000
@@ -25,9 +25,15 @@ _SHARE_GPT: Final = {
     "observation": "tool",
     "function_response": "tool",
 }
+_PREFIX: Final = "functions."
 _QUOTING: Final = frozenset({"system", "developer", "user", "tool", "function"})
 """Roles whose texts may quote a transcript; the model's own may not be one."""
 _ROLES: Final = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
+
+_CONTENTS: Final = frozenset(
+    {"content", "value", "text", "parts", "tool_calls", "function_call", *_REASONING}
+)
+"""Keys of which each message has one."""
 
 
 @dataclass(slots=True)
@@ -48,6 +54,19 @@ def is_messages(value: object) -> bool:
             isinstance(message, Mapping) and ("role" in message or "from" in message) for message in value[:8]
         )
     )
+
+
+def seems_messages(value: object) -> bool:
+    """True for messages of which most have a content: edges of a graph have `from` too, and people roles."""
+    if not isinstance(value, list) or not is_messages(value):
+        return False
+    filled = [_role(message) is not None and not _CONTENTS.isdisjoint(message) for message in value[:8]]
+    return sum(filled) * 2 > len(filled)
+
+
+def is_message(value: object) -> bool:
+    """True for one message of a model, as a response has it."""
+    return isinstance(value, Mapping) and value.get("role") == "assistant" and not _CONTENTS.isdisjoint(value)
 
 
 def check_messages(value: Sequence[object]) -> Chat:
@@ -94,17 +113,26 @@ def _harmony(messages: Sequence[tuple[int, Mapping[str, Any]]]) -> Iterator[Flaw
 def _chat(messages: Sequence[tuple[int, Mapping[str, Any]]]) -> Iterator[Flaw]:
     call_ids: set[str] = set()
     called = False
+    waiting: dict[str, int] = {}
+    """Calls without a result so far, with their messages."""
     for index, message in messages:
         role, text = _role(message), _text(_content(message))
         yield from _role_flaws(role, index)
         yield from _text_flaws(text, index, role)
+        if role in {"assistant", "user"}:
+            for call_message in sorted(set(waiting.values())):
+                yield Flaw(rule=Rule.CALL_WITHOUT_RESULT, message=call_message)
+            waiting = {}
         if role == "assistant":
             calls = _calls(message)
+            waiting = {call_id: index for call in calls if (call_id := _string(call.get("id")))}
             called = called or bool(calls or message.get("function_call"))
             called = called or message.get("from") == "function_call"
             call_ids.update(call_id for call in calls if (call_id := _string(call.get("id"))))
             yield from _assistant(index, message, text, calls)
         elif role in {"tool", "function"}:
+            if waiting.pop(_string(message.get("tool_call_id")) or "", None) is None and waiting:
+                waiting.pop(next(iter(waiting)))  # results without an ID are in the order of the calls
             yield from _result(index, message, call_ids, called=called)
 
 
@@ -126,10 +154,17 @@ def _assistant(
 
 def _call(index: int, call: Mapping[str, Any]) -> Iterator[Flaw]:
     function = call.get("function")
+    name = function if isinstance(function, str) else None  # as Inspect stores it
     function = function if isinstance(function, Mapping) else call
-    name, arguments = function.get("name"), function.get("arguments")
+    name, arguments = name or function.get("name"), function.get("arguments")
     if not isinstance(name, str) or not name:
         yield Flaw(rule=Rule.CALL_WITHOUT_NAME, message=index)
+    elif (at := first_spelled(name)) is not None:
+        note = "It is in the name of a tool."
+        excerpt = clip(name, SHOWN)
+        yield Flaw(rule=Rule.SPECIAL_TOKEN_IN_MESSAGE, at=at, message=index, excerpt=excerpt, note=note)
+    elif name.startswith(_PREFIX):
+        yield Flaw(rule=Rule.PREFIX_IN_NAME, message=index, excerpt=clip(name, SHOWN))
     if isinstance(arguments, str):
         yield from _text_flaws(arguments, index)
         try:
@@ -158,6 +193,8 @@ def _text_flaws(text: str, index: int, role: str | None = "assistant") -> Iterat
         yield Flaw(rule=Rule.SPECIAL_TOKEN_IN_MESSAGE, at=at, message=index, excerpt=clip(text[at:], SHOWN))
     elif role not in _QUOTING and (at := is_transcript(text)) is not None:
         yield Flaw(rule=Rule.STRIPPED_TRANSCRIPT, at=at, message=index, excerpt=clip(text[at:], SHOWN))
+    elif role not in _QUOTING and (at := think_tag(text)) is not None:
+        yield Flaw(rule=Rule.THINK_TAG, at=at, message=index, excerpt=clip(text[at:], SHOWN))
 
 
 def _pending(messages: Sequence[tuple[int, Mapping[str, Any]]]) -> list[str]:

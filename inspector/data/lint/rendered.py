@@ -1,7 +1,8 @@
 """Rendered Harmony: token IDs, or text that is encoded first, read by the same parser as a prompt."""
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import pairwise
 from typing import Final
@@ -30,6 +31,15 @@ _CHARACTERS: Final = 4_000_000
 _OPENING: Final = (int(Marker.START), ASSISTANT)
 _HEADER: Final = frozenset({int(Marker.CHANNEL), int(Marker.CONSTRAIN), int(Marker.MESSAGE)})
 """Special tokens of a header that is open for the response."""
+_ANALYSIS: Final = 35644
+_FINAL: Final = 17196
+_HEADER_AT_MOST: Final = 64
+_OPEN_HEADER: Final = re.compile(
+    r"assistant(?: to=\S+)?"
+    r"(?:<\|channel\|>(?:(?:analysis|commentary|final)(?: to=\S+)?(?: (?:<\|constrain\|>)?\w+)?"
+    r"(?:<\|message\|>)?)?)?"
+)
+"""A header that a prompt may end in, for the response to go on."""
 _CONTINUES: Final = frozenset({Marker.CHANNEL, Marker.MESSAGE, Marker.CONSTRAIN})
 """What a completion begins with: its prompt ended in `<|start|>assistant`."""
 
@@ -89,12 +99,15 @@ def check_ids(ids: Sequence[int], *, run: int = RUN) -> Rendered:
         return Rendered()
     if MARKERS.isdisjoint(inner):
         return Rendered(flaws=list(_without_markers(inner, first)))
-    completion = inner[0] in _CONTINUES
-    shift = first - len(_OPENING) if completion else first
-    whole = [*_OPENING, *inner] if completion else inner
+    opening = _opening(inner)
+    shift = first - len(opening)
+    whole = [*opening, *inner] if opening else inner
     messages = parse(whole)
     parts = [_part(message, shift) for message in messages]
-    rendered = Rendered(parts=parts, completion=completion)
+    for at, message in enumerate(messages):
+        if _spells_in_header(message, whole) is not None:
+            parts[at] = replace(parts[at], has_header=False)
+    rendered = Rendered(parts=parts, completion=bool(opening))
     for message, before in _with_before(messages):
         rendered.flaws += _message(message, before, whole, shift)
     for conversation in conversations(parts):
@@ -110,6 +123,40 @@ def check_ids(ids: Sequence[int], *, run: int = RUN) -> Rendered:
         _note_ending(rendered, final, messages[final.message], whole, shift)
     rendered.flaws.sort(key=lambda flaw: flaw.at or 0)
     return rendered
+
+
+def _opening(ids: Sequence[int]) -> tuple[int, ...]:
+    """What the prompt of a completion has of its first message: nothing for rows that begin a message.
+
+    A prompt may end anywhere in the header of the response, or behind it. The channel of a text without its
+    header is not known: it is taken as final where the response ends with it, else as analysis.
+    """
+    if ids[0] in _CONTINUES and ids[0] != Marker.MESSAGE:
+        return _OPENING
+    ends = ids[-1] in STOPS and STOPS.isdisjoint(ids[:-1])
+    channel = (int(Marker.CHANNEL), _FINAL if ends else _ANALYSIS)
+    if ids[0] == Marker.MESSAGE:
+        return (*_OPENING, *channel)
+    at, marker = next((at, token_id) for at, token_id in enumerate(ids) if token_id in MARKERS)
+    if marker == Marker.CHANNEL and at == 1 and ids[0] == ASSISTANT:
+        return _OPENING[:1]
+    if marker == Marker.MESSAGE and at < _HEADER_AT_MOST:
+        return (*_OPENING, int(Marker.CHANNEL))
+    if marker in STOPS and (at + 1 == len(ids) or ids[at + 1] == Marker.START):
+        return (*_OPENING, *channel, int(Marker.MESSAGE))
+    return ()
+
+
+def _spells_in_header(message: PromptMessage, ids: Sequence[int]) -> int | None:
+    """The token of a header at which ordinary tokens spell a special token."""
+    header = ids[message.start : min(message.body, message.start + _HEADER_AT_MOST)]
+    if "<|" not in text_of([token_id for token_id in header if token_id < SPECIAL_FROM]):
+        return None
+    for at in spelled(text_of(header)):
+        token = _token_at(header, at)
+        if header[token] not in MARKERS:
+            return message.start + token
+    return None
 
 
 def _is_message(message: PromptMessage) -> bool:
@@ -169,6 +216,15 @@ def _with_before(
 def _message(
     message: PromptMessage, before: PromptMessage | None, ids: Sequence[int], shift: int
 ) -> Iterator[Flaw]:
+    if (place := _spells_in_header(message, ids)) is not None:
+        yield Flaw(
+            rule=Rule.SPELLED_SPECIAL_TOKEN,
+            at=max(place + shift, 0),
+            message=message.index,
+            excerpt=clip(text_of(ids[place : message.end][:64]), SHOWN),
+            note="It is in a header.",
+        )
+        return
     match message.state:
         case MessageState.CUT | MessageState.REJECTED:
             yield from _rejected(message, before, ids, shift)
@@ -184,6 +240,14 @@ def _message(
                     message=message.index,
                     excerpt=clip(text_of(header[:64]), SHOWN),
                     note="It has no <|message|>.",
+                )
+            elif _OPEN_HEADER.fullmatch(text_of(header)) is None:
+                yield Flaw(
+                    rule=Rule.TRUNCATED,
+                    at=max(message.end - 1 + shift, 0),
+                    message=message.index,
+                    excerpt=clip(text_of(header[:64]), SHOWN),
+                    note="It ends inside a header.",
                 )
         case _:
             yield from _body(message, shift)
@@ -235,7 +299,7 @@ def _body(message: PromptMessage, shift: int) -> Iterator[Flaw]:
 def _terminator(
     part: Part, message: PromptMessage, ids: Sequence[int], shift: int, *, last: bool
 ) -> Iterator[Flaw]:
-    if message.state is not MessageState.COMPLETE:
+    if message.state is not MessageState.COMPLETE or not part.has_header:
         return
     stop = ids[message.end - 1]
     rule = None

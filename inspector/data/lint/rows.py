@@ -170,13 +170,23 @@ def _document(file: IO[bytes], name: str) -> Iterator[Row]:
             f"is one JSON document of more than {ROW_BYTES // 2**20} MiB; "
             "write it as JSON Lines, one object per line",
         )
-    value = loads(content.decode("utf-8-sig", "replace"))
+    text = content.decode("utf-8-sig", "replace")
+    if (value := loads(text)) is None:
+        value = _lenient(text)
     if isinstance(value, dict):
         samples = value.get("samples")
         value = samples if isinstance(samples, list) else [value]
     if not isinstance(value, list):
         raise CaptureError(name, "is not valid JSON; save it again, or write one JSON object per line")
     return (_of_value(number, item) for number, item in enumerate(value, 1))
+
+
+def _lenient(text: str) -> Any:
+    """The value of JSON with raw line breaks in its strings, as written by hand; None for any other."""
+    try:
+        return json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _inspect(file: IO[bytes], name: str) -> Iterator[Row]:

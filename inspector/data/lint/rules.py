@@ -44,6 +44,9 @@ class Rule(StrEnum):
     SEVERAL_CALLS = "several_calls"
     CONTENT_AND_THINKING = "content_and_thinking"
     RESULT_WITHOUT_CALL = "result_without_call"
+    CALL_WITHOUT_RESULT = "call_without_result"
+    PREFIX_IN_NAME = "prefix_in_name"
+    THINK_TAG = "think_tag"
 
     RAW_HARMONY_ANSWER = "raw_harmony_answer"
     STRIPPED_TRANSCRIPT = "stripped_transcript"
@@ -204,6 +207,21 @@ RULES: Final[dict[Rule, Advice]] = {
         _E,
         "No earlier message has the call that a tool result is for.",
         "Keep the assistant message with the call, and the ID of the call.",
+    ),
+    Rule.CALL_WITHOUT_RESULT: Advice(
+        _W,
+        "A tool call has no result, but the conversation goes on.",
+        "Keep the tool message of each call before the next message, or drop the row.",
+    ),
+    Rule.PREFIX_IN_NAME: Advice(
+        _E,
+        "The name of a tool has the prefix “functions.”, which the chat template writes again.",
+        "Store the bare name; the template writes to=functions.NAME.",
+    ),
+    Rule.THINK_TAG: Advice(
+        _W,
+        "The text has reasoning in <think> tags, which are ordinary text to gpt-oss.",
+        "Store the reasoning in its own field (thinking or reasoning), or take it out of the text.",
     ),
     Rule.RAW_HARMONY_ANSWER: Advice(
         _E,

@@ -10,11 +10,23 @@ _MARKER: Final = re.compile("|".join(re.escape(marker.text) for marker in Marker
 _BEGINS: Final = re.compile(r"\s*(?:assistant)?(?:analysis(?=[A-Z“\"'(])|commentary to=\w)")
 """`analysisWe need`: no text but a transcript glues the channel to a sentence."""
 _FINAL: Final = re.compile(
-    r"(?<![\s`\"'“‘(\[])assistant(?:final|analysis|commentary)(?![\s`\"'”’)\].,:;!?]|\Z)"
+    r"(?<![\s`\"'“‘(\[])assistant"
+    r"(?:(?:final|analysis|commentary)(?![\s`\"'”’)\].,:;!?]|\Z)|commentary to=\w|final(?: json[\[{]|```\w))"
 )
 """`…answer.assistantfinalParis`: the header of a message between two texts."""
 _GLUED: Final = re.compile(r"\s*analysis(?=\w)")
 _ANY: Final = re.compile(r"assistant(?:final|commentary|analysis)")
+
+_THINK: Final = re.compile(r"\s*<think>")
+_THOUGHT: Final = re.compile(r"(?:^|[^`\s\"'])\s*</think>(?=\s|\Z)")
+
+
+def think_tag(text: str) -> int | None:
+    """Where a text begins with reasoning in `<think>`, or closes it; None where it only mentions the tag."""
+    if "think>" not in text:
+        return None
+    match = _THINK.match(text) or _THOUGHT.search(text)
+    return None if match is None else text.index("<", match.start())
 
 
 def spelled(text: str) -> list[int]:

@@ -9,22 +9,25 @@ from pathlib import Path
 from typing import Any, Final
 
 from inspector.analysis.audit.kinds import Severity
-from inspector.analysis.prompt.messages import parse
 from inspector.analysis.prompt.source import known_ids
 from inspector.analysis.reading import read
 from inspector.capture.bounds import FINDINGS
 from inspector.capture.capture import Capture
-from inspector.capture.errors import CaptureError
+from inspector.capture.errors import CaptureError, InspectorError
 from inspector.capture.formats import count, listed, number
 from inspector.data.lint.advice import amount, level
+from inspector.data.lint.columns import Column, Form, values_in
 from inspector.data.lint.rows import Row, Table, open_table
 from inspector.data.rollout.causes import CAUSES, Cause
 from inspector.data.rollout.drift import Drift, drifts
+from inspector.data.rollout.following import Unnamed
 from inspector.data.rollout.turns import GROUPS, Turn, turns_in
 from inspector.files.store import load_all
 from inspector.protocol.harmony.vocab import VOCABULARY_SIZE, Marker
 
 _LOOKED_AT: Final = 8
+_NAME_THE_KEY: Final = "Name the key that identifies the conversation of a row with --group."
+_GROUP_DEPTH: Final = 3
 _OPEN_AT_MOST: Final = 4096
 """Conversations whose last turn is held."""
 _NO_TURN: Final = (
@@ -79,6 +82,12 @@ class RolloutReport:
     """Of these, how many the next prompt does not extend."""
     forgotten: int = 0
     """Turns that follow one that was no longer held: too many other conversations came between."""
+    ambiguous: int = 0
+    """Later turns that several conversations may precede, which are not compared."""
+    unmatched: int = 0
+    """Prompts with a history, behind other rows without a name, that go on none of these."""
+    foreign: int = 0
+    """Turns without any special token of Harmony, as those of other models, which are not compared."""
     unread: int = 0
     """Rows that hold no turn."""
     breaks: list[Break] = field(default_factory=list)
@@ -92,11 +101,22 @@ class RolloutReport:
     @property
     def level(self) -> str:
         """`error`, `warning` (expected drifts only), `unknown` where nothing could be compared, else `ok`."""
-        return level(self.counts, CAUSES, checked=self.compared > 0)
+        checked = self.compared > 0 and not self.ambiguous and self.unmatched <= self.compared
+        return level(self.counts, CAUSES, checked=checked)
 
     @property
     def sentence(self) -> str:
         """What was found, in a sentence or two."""
+        if self.ambiguous and not self.broken:
+            return (
+                f"Cannot be determined: {count(self.ambiguous, 'later prompt')} may follow several "
+                f"conversations, and {number(self.compared)} could be compared. {_NAME_THE_KEY}"
+            )
+        if self.unmatched > self.compared and not self.broken:
+            return (
+                f"Cannot be determined: {count(self.unmatched, 'prompt')} with a history follow no turn "
+                f"before them, and {number(self.compared)} could be compared. {_NAME_THE_KEY}"
+            )
         if not self.compared:
             if self.forgotten:
                 return "Nothing was compared: the turns of each conversation are too far apart."
@@ -123,8 +143,19 @@ class RolloutReport:
     @property
     def taken(self) -> str:
         """What was read, in one sentence."""
-        sentence = f"Read {count(self.turns, 'turn')} of {count(self.conversations, 'conversation')}"
+        sentence = (
+            f"Read {count(self.turns, 'turn')} of {count(self.conversations, 'conversation')} and compared "
+            f"{count(self.compared, 'later prompt')}"
+        )
         rest = f"; {count(self.unread, 'row')} without token IDs" if self.unread else ""
+        if self.foreign:
+            rest += f"; {count(self.foreign, 'turn')} without special tokens of Harmony not compared"
+        if self.ambiguous:
+            rest += f"; {count(self.ambiguous, 'later prompt')} not compared, because several fit (--group)"
+        if self.unmatched:
+            rest += (
+                f"; {count(self.unmatched, 'prompt')} with a history that no row before them has (--group)"
+            )
         if self.forgotten:
             rest += (
                 f"; {count(self.forgotten, 'later turn')} not compared, because more than "
@@ -144,6 +175,9 @@ class RolloutReport:
             "compared": self.compared,
             "broken": self.broken,
             "not_compared": self.forgotten,
+            "ambiguous": self.ambiguous,
+            "unmatched": self.unmatched,
+            "without_harmony": self.foreign,
             "rows_without_ids": self.unread,
             "causes": {str(cause): many for cause, many in self.counts.most_common()},
             "breaks": [drifting.as_row for drifting in self.breaks],
@@ -201,33 +235,56 @@ def _holds_turns(row: Row) -> bool:
 
 def _table(table: Table, head: Iterable[Row], group: str | None, limit: int) -> RolloutReport:
     run = _Run(RolloutReport(name=table.name), limit)
+    rows_without_name = Unnamed("")
+    named = False
     for row in chain(head, table.rows):
-        turns = (
-            [] if row.values is None else [turn for turn in turns_in(row.values, row.number) if _sound(turn)]
-        )
+        turns = [] if row.values is None else list(filter(_sound, turns_in(row.values, row.number)))
         if row.values is None or not turns:
             run.report.unread += 1
             continue
         name = _group(row.values, group)
-        if len(turns) > 1:  # the row is a conversation of its own
-            run.begin(name or f"row {number(row.number)}")
+        named = named or name is not None
+        run.report.foreign += sum(not _is_harmony(turn) for turn in turns)
+        turns = [turn for turn in turns if _is_harmony(turn)]
+        if len(turns) > 1:  # the row has conversations of its own
+            within = Unnamed(name or f"row {number(row.number)}")
             for turn in turns:
-                run.add(name or f"row {number(row.number)}", turn)
+                run.add_found(within, turn, repeats=False)
+            run.end(within)
+        elif not turns:
+            continue
         elif name is None:
-            run.add_unnamed(turns[0])
+            run.add_found(rows_without_name, turns[0], repeats=True)
         else:
             run.add(name, turns[0])
+    if group is not None and not named:
+        raise InspectorError(f"{table.name}: no row with token IDs has the key {group}; check --group")
     return run.report
 
 
 def _group(values: Mapping[str, Any], group: str | None) -> str | None:
-    keys = (group,) if group is not None else GROUPS
-    name = next((values[key] for key in keys if values.get(key) is not None), None)
-    return None if name is None else str(name)
+    if group is not None:
+        place = next(iter(values_in(values, Column(group, Form.TEXT))), None)
+        return None if place is None else str(place[1])
+    level: list[Mapping[str, Any]] = [values]
+    for _ in range(_GROUP_DEPTH):  # a key of the row, or of an object in it such as `metadata`
+        for held in level:
+            for key in GROUPS:
+                if isinstance(name := held.get(key), str | int):
+                    return str(name)
+        level = [inner for held in level for inner in held.values() if isinstance(inner, Mapping)]
+    return None
+
+
+def _is_harmony(turn: Turn) -> bool:
+    """False for token IDs of another model, which have no header of a message."""
+    return Marker.MESSAGE in turn.prompt or Marker.MESSAGE in turn.generated
 
 
 def _sound(turn: Turn) -> bool:
-    return all(0 <= token_id < VOCABULARY_SIZE for ids in (turn.prompt, turn.generated) for token_id in ids)
+    return bool(turn.prompt and turn.generated) and all(
+        0 <= token_id < VOCABULARY_SIZE for ids in (turn.prompt, turn.generated) for token_id in ids
+    )
 
 
 def _captures(captures: Sequence[tuple[str, Capture]], limit: int) -> RolloutReport:
@@ -250,12 +307,6 @@ class _Run:
         self._last: OrderedDict[str, tuple[int, Turn]] = OrderedDict()
         self._evicted: dict[bytes, int] = {}
         """Turns of conversations that are held no longer, by a hash: smaller than any row."""
-        self._unnamed = ""
-
-    def begin(self, name: str) -> None:
-        """Forget the turns of a conversation that starts over."""
-        self._last.pop(name, None)
-        self._evicted.pop(_digest(name), None)
 
     def add(self, name: str, turn: Turn) -> None:
         """Compare the next turn of a conversation with the one before."""
@@ -273,13 +324,28 @@ class _Run:
             oldest, (turns, _) = self._last.popitem(last=False)
             self._evicted[_digest(oldest)] = turns
 
-    def add_unnamed(self, turn: Turn) -> None:
-        """The same without a name: a prompt that has nothing of the last turn begins a conversation."""
-        _, before = self._last.get(self._unnamed, (0, None))
-        if before is None or _begins(turn, before):
-            self._last.pop(self._unnamed, None)
-            self._unnamed = f"from row {number(turn.row)}"
-        self.add(self._unnamed, turn)
+    def add_found(self, unnamed: Unnamed, turn: Turn, *, repeats: bool) -> None:
+        """The same for a turn without a name, whose conversation is found by its tokens.
+
+        With `repeats`, the prompt of the turn before again is another sample of it.
+        """
+        names = unnamed.before(turn, repeats=repeats)
+        if len(names) > 1:
+            self.report.turns += 1
+            self.report.ambiguous += 1
+            unnamed.forget(names)
+            return
+        if not names and unnamed.goes_on_none(turn):
+            self.report.unmatched += 1
+        name = names[0] if names else unnamed.begin(turn)
+        self.add(name, turn)
+        unnamed.keep(name, turn)
+
+    def end(self, unnamed: Unnamed) -> None:
+        """Forget conversations that nothing can follow."""
+        for name in unnamed.names:
+            self._last.pop(name, None)
+            self._evicted.pop(_digest(name), None)
 
     def _compare(self, name: str, place: int, before: Turn, turn: Turn) -> None:
         differences = drifts(before, turn.prompt)
@@ -297,18 +363,3 @@ class _Run:
 
 def _digest(name: str) -> bytes:
     return blake2b(name.encode("utf-8", "replace"), digest_size=16).digest()
-
-
-def _begins(turn: Turn, before: Turn) -> bool:
-    """Whether a prompt has neither the last question of the turn before nor anything that its model wrote."""
-    if Marker.START not in turn.prompt:
-        return len(turn.prompt) <= len(before.prompt) and turn.prompt != before.prompt
-    context = [*before.prompt, *before.generated]
-    if turn.prompt[: len(context)] == context:
-        return False
-    messages = parse(context)
-    questions = [message.text for message in messages if message.role == "user"][-1:]
-    wrote = [
-        message.text for message in messages if message.end > len(before.prompt) and message.text.strip()
-    ]
-    return {message.text for message in parse(turn.prompt)}.isdisjoint([*questions, *wrote])

@@ -15,6 +15,7 @@ from typing import Any, Final
 from inspector.capture.errors import InspectorError
 from inspector.capture.formats import clip, listed
 from inspector.data.scan.columns import CAPTURE_COLUMNS, FINDING_COLUMNS, Table, Type, version_order
+from inspector.protocol.wire.endpoints import endpoint_of_path
 
 Ask = Callable[[str, Sequence[object]], list[tuple[Any, ...]]]
 """Runs a query with its parameters."""
@@ -253,7 +254,9 @@ def _check_values(parts: Sequence[_Node]) -> None:
     for column in (COLUMNS.get(_column(part)) for part in parts):
         for text in map(_text, parts) if column is not None and column.values else ():
             if column is not None and text is not None and text not in column.values:
+                endpoint = endpoint_of_path(text) if column.name == "endpoint" else None
                 meant = _meant(text, column.values, column.labels)
+                meant = meant if endpoint is None else f"; did you mean {endpoint.value}?"
                 raise FilterError(f"{column.name} is never {_literal(clip(text, 40))}{meant}")
 
 

@@ -42,6 +42,10 @@ def whole_place(place: str) -> str:
 
 def _of_place(place: str, ignored: Counter[str], but: Path | None) -> Iterator[Item]:
     place = from_text(place)
+    if not place.strip():
+        raise InspectorError(
+            "a place is empty; pass a file, folder, glob or URL (. for the working directory)"
+        )
     if is_url(place):
         yield from _remote(place, ignored)
         return

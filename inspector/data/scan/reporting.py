@@ -14,6 +14,9 @@ from inspector.issues.versions import as_version
 _VERSIONS: Final = 3
 _TALLIES: Final = 12
 _UNREAD: Final = 5
+_INCOMPLETE: Final = (
+    "This scan is not complete: it was stopped or still runs, and the same command resumes it. So far: "
+)
 _SEARCHED: Final = " The filter is searched as words."
 _LEVELS: Final = ("clean", "warning", "error", "unknown", "unread")
 
@@ -31,14 +34,19 @@ class Summary:
     causes: Sequence[Tally]
     unread: Sequence[dict[str, Any]]
     """The first files that could not be read."""
+    complete: bool = True
+    """False for a scan that still runs, or was stopped."""
 
 
 def summarise(library: Library, words: str = "") -> Summary:
     """The summary of the captures that a filter keeps."""
     counts = library.counts(words)
     versions = library.groups("version", words)
+    complete = library.manifest.finished_at is not None
     return Summary(
-        sentence=_sentence(counts, versions, library.first_error(words), filtered=bool(words.strip()))
+        complete=complete,
+        sentence=("" if complete else _INCOMPLETE)
+        + _sentence(counts, versions, library.first_error(words), filtered=bool(words.strip()))
         + ("" if not words.strip() or library.is_expression(words) else _SEARCHED),
         counts=counts,
         severities=library.severities(words),
@@ -250,6 +258,7 @@ def summary_row(summary: Summary, *, groups: tuple[str, Sequence[Group]] | None 
     by, shown_groups = groups or ("version", summary.versions)
     return {
         "sentence": summary.sentence,
+        "complete": summary.complete,
         "captures": summary.counts.captures,
         "verdicts": _levels(summary.counts),
         "findings": dict(summary.severities),

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
 from inspector.analysis.audit import Finding, Severity, explain
-from inspector.capture.capture import Capture
+from inspector.capture.capture import Capture, Endpoint
 from inspector.capture.collector import collector_paused
 from inspector.capture.errors import InspectorError
 from inspector.capture.formats import clip
@@ -19,10 +19,13 @@ from inspector.data.scan.items import Item, ItemReader
 from inspector.files.store import loads_all
 from inspector.inspection.inspection import Inspection, channel_of, inspect
 from inspector.issues import Cause
+from inspector.protocol.harmony.vocab import MARKERS
+from inspector.protocol.wire.stream import loads
 
 Row = tuple[Any, ...]
 """The values of a row, in the order of its table's columns."""
 
+_ERROR_KEYS: Final = frozenset({"code", "type", "param"})
 _WORDS: Final = 200
 _SENTENCE: Final = 2000
 _INDEX: Final = 2**31
@@ -63,6 +66,8 @@ def rows_of(item: Item, reader: ItemReader) -> Rows:
         digest = digest_of(content)
         captures = loads_all(content, item.name)
         del content
+        if captures and (problem := _no_capture(captures)):
+            return unread(item, problem, digest)
         rows = Rows([], [])
         several = len(captures) > 1
         for number, capture in enumerate(captures, 1):
@@ -83,6 +88,32 @@ def _without_name(error: str, name: str) -> str:
     if error.startswith(f"{name}: "):
         return error.removeprefix(f"{name}: ")
     return f"line {error.removeprefix(f'{name}:')}" if error.startswith(f"{name}:") else error
+
+
+def _no_capture(captures: Sequence[Capture]) -> str:
+    """Why files that happen to have numbers, or an `error`, are no captures; empty for captures."""
+    if all(capture.header.endpoint is Endpoint.TOKENS for capture in captures):
+        ids = (token_id for capture in captures for event in capture.events for token_id in _ids(event.data))
+        return "" if not MARKERS.isdisjoint(ids) else "has numbers without a special token of Harmony"
+    if all(capture.header.endpoint_guessed and capture.header.status is None for capture in captures):
+        errors = (loads(event.data) for capture in captures for event in capture.events)
+        return "" if any(map(_is_server_error, errors)) else "has an error that no server of gpt-oss sends"
+    return ""
+
+
+def _ids(text: str) -> list[Any]:
+    ids = loads(text)
+    return [token_id for token_id in ids if type(token_id) is int] if isinstance(ids, list) else []
+
+
+def _is_server_error(payload: object) -> bool:
+    """True for an error as OpenAI's API and vLLM write it."""
+    if not isinstance(payload, dict):
+        return False
+    error = payload.get("error", payload)
+    if not isinstance(error, dict):
+        return False
+    return isinstance(error.get("message"), str) and not _ERROR_KEYS.isdisjoint(error)
 
 
 def unread(item: Item, error: str, digest: str | None = None) -> Rows:

@@ -61,6 +61,8 @@ BROKEN_TEXT = [
     ),
     (Rule.CALL_TOKEN_WITHOUT_CALL, f"{USER}{FINAL}<|call|>", "<|call|>"),
     (Rule.TRUNCATED, f"{USER}{FINAL}", "."),
+    (Rule.TRUNCATED, f"{USER}<|start|>assistant<|channel|>comm", "comm"),
+    (Rule.TRUNCATED, f"{USER}<|start|>", "<|start|>"),
     (Rule.EMPTY_FINAL, f"{USER}{FINAL[:-6]} \n<|return|>", "<|start|>assistant"),
     (Rule.MISSING_FINAL, f"{USER}{ANALYSIS}", "<|start|>assistant"),
     (Rule.MISSING_CHANNEL, f"{USER}<|start|>assistant<|message|>Hello.<|end|>", "<|start|>assistant"),
@@ -136,6 +138,26 @@ def test_ordinary_tokens_that_spell_a_special_token(tmp_path: Path) -> None:
     assert inside.rule is Rule.SPELLED_SPECIAL_TOKEN
     assert len(head) < (inside.at or 0) < len(head) + len(tail)
     assert inside.excerpt.startswith("<|channel|>")
+
+
+def test_ordinary_tokens_that_spell_a_special_token_in_a_header(tmp_path: Path) -> None:
+    developer = [200006, 1428, 200008, 12194, 200007]
+    ids = [*developer, 200006, 173781, 27, 91, 21453, 91, 29, 17196, 200008, 13225, 200002]
+    (found,) = findings(tmp_path, {"input_ids": ids})
+    assert (found.rule, found.message, found.at) == (Rule.SPELLED_SPECIAL_TOKEN, 1, 7)
+
+
+@pytest.mark.parametrize("form", [Form.TEXT, Form.IDS])
+@pytest.mark.parametrize("cut", ["assistant", "<|channel|>", "analysis", "<|message|>"])
+def test_a_completion_goes_on_wherever_the_header_of_its_prompt_ends(
+    tmp_path: Path, cut: str, form: Form
+) -> None:
+    whole = f"{ANALYSIS}{FINAL}<|return|>"
+    for text in (whole.partition(cut)[2], cut + whole.partition(cut)[2]):
+        row = {"completion": text} if form is Form.TEXT else {"completion": encode(text)}
+        assert findings(tmp_path, row) == []
+    (found,) = findings(tmp_path, {"completion": whole.partition(cut)[2].replace("<|end|>", "<|end|>\n", 1)})
+    assert found.rule is Rule.REJECTED_TOKEN
 
 
 def test_characters_of_several_tokens_do_not_move_the_place(tmp_path: Path) -> None:
@@ -235,6 +257,15 @@ BROKEN_CHAT = [
         {"conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": " "}]},
     ),
     (Rule.UNKNOWN_CHANNEL, chat(said("Hello.", channel="answer"))),
+    (Rule.CALL_WITHOUT_RESULT, chat(said(tool_calls=[call()]), said("One."))),
+    (
+        Rule.CALL_WITHOUT_RESULT,
+        chat(said(tool_calls=[call()]), {"role": "user", "content": "And?"}, said("One.")),
+    ),
+    (Rule.SPECIAL_TOKEN_IN_MESSAGE, chat(said(tool_calls=[call(name="ls<|channel|>commentary")]))),
+    (Rule.PREFIX_IN_NAME, chat(said(tool_calls=[call(name="functions.ls")]))),
+    (Rule.THINK_TAG, chat(said("<think>Hm.</think>\nHello."))),
+    (Rule.THINK_TAG, chat(said("Hm.\n</think>\n\nHello."))),
     (Rule.MISSING_CHANNEL, chat(said("Hm.", channel="analysis"), said("Hello."))),
     (Rule.RECIPIENT_SPELLING, chat(said("{}", channel="commentary", recipient="f"))),
     (Rule.MISSING_FINAL, chat(said([{"type": "text", "text": "Hm."}], channel="analysis"))),  # type: ignore[arg-type]
@@ -255,6 +286,12 @@ def test_sound_messages_have_no_finding(tmp_path: Path) -> None:
             said(tool_calls=[call({"a": 1})], thinking="Hm."), {"role": "tool", "content": "1"}, said("One.")
         ),
         chat(said([{"type": "text", "text": "Hello."}])),  # type: ignore[arg-type]
+        chat(said("Put the reasoning in `<think>` and close it with `</think>`.")),
+        chat(  # Inspect's calls have the name as `function`
+            said(tool_calls=[{"id": "c1", "function": "f", "arguments": {"a": 1}}]),
+            {"role": "tool", "tool_call_id": "c1", "function": "f", "content": "1"},
+            said("One."),
+        ),
         {"messages": json.dumps(chat(said("Hello."))["messages"])},
         chat(
             said(function_call={"name": "f", "arguments": "{}"}),

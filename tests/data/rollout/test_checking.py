@@ -132,6 +132,60 @@ def test_independent_rows_without_a_name_are_conversations_of_their_own(tmp_path
     assert (report.level, report.conversations) == ("unknown", 2)
 
 
+QUESTIONS = [PROMPT.replace("Paris", city) for city in ("Rome", "Oslo", "Bern", "Riga", "Graz")]
+
+
+def test_interleaved_rows_without_a_name_find_their_conversations(tmp_path: Path) -> None:
+    second = f"{CALLED}{RESULT}{OPEN}"
+    rows = [vllm(prompt, CALLED) for prompt in QUESTIONS]
+    rows += [vllm(prompt + second, FINAL) for prompt in reversed(QUESTIONS)]
+    report = report_of(tmp_path, rows)
+    assert (report.level, report.conversations, report.compared) == ("ok", 5, 5)
+    lost = [vllm(prompt + LOST.removeprefix(PROMPT), FINAL) for prompt in reversed(QUESTIONS)]
+    report = report_of(tmp_path, [*rows[:5], *lost])
+    assert (report.compared, dict(report.counts)) == (5, {Cause.ANALYSIS_LOST: 5})
+
+
+def test_later_prompts_that_several_conversations_fit_ask_for_the_key(tmp_path: Path) -> None:
+    rows = [vllm(PROMPT, CALLED), vllm(OTHER, ANSWERED), vllm(PROMPT, CALLED), vllm(LOST, FINAL)]
+    report = report_of(tmp_path, rows)
+    assert (report.level, report.compared, report.ambiguous) == ("unknown", 0, 1)
+    assert "--group" in report.sentence
+    keyed = [row | {"meta": {"traj": name}} for row, name in zip(rows, "abca", strict=True)]
+    assert report_of(tmp_path, keyed, group="meta.traj").counts == {Cause.ANALYSIS_LOST: 1}
+    named = [row | {"meta": {"trajectory_id": name}} for row, name in zip(rows, "abca", strict=True)]
+    assert report_of(tmp_path, named).counts == {Cause.ANALYSIS_LOST: 1}
+
+
+def test_a_key_that_no_row_has_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InspectorError, match="no row with token IDs has the key traj; check --group"):
+        report_of(tmp_path, [vllm(PROMPT, CALLED)], group="traj")
+
+
+def test_prompts_whose_earlier_turns_are_not_there_are_not_ok(tmp_path: Path) -> None:
+    histories = [vllm(f"{prompt}{CALLED}{RESULT}{OPEN}", FINAL) for prompt in QUESTIONS]
+    report = report_of(tmp_path, [vllm(PROMPT, CALLED), vllm(SECOND, FINAL), *histories])
+    assert (report.level, report.compared, report.unmatched) == ("unknown", 1, 5)
+
+
+def test_a_row_may_hold_several_trajectories(tmp_path: Path) -> None:
+    turns = [(PROMPT, CALLED), (OTHER, ANSWERED), (PROMPT, FINAL), (SECOND, FINAL)]
+    lists = {
+        "prompt_ids": [encode(prompt) for prompt, _ in turns],
+        "completion_ids": [encode(text) for _, text in turns],
+    }
+    report = report_of(tmp_path, [lists, lists])
+    assert (report.level, report.conversations, report.compared) == ("ok", 6, 2)
+
+
+def test_empty_lists_and_ids_of_other_models_are_no_turns(tmp_path: Path) -> None:
+    foreign = [
+        {"session_id": "a", "prompt_ids": [151644, 872] * at, "response_ids": [9, 151645]} for at in (2, 3)
+    ]
+    report = report_of(tmp_path, [vllm(PROMPT, CALLED), *foreign, {"prompt_ids": [], "response_ids": []}])
+    assert (report.level, report.compared, report.foreign, report.unread) == ("unknown", 0, 2, 1)
+
+
 def test_a_repeated_prompt_is_no_drift_of_the_format(tmp_path: Path) -> None:
     rows = [vllm(PROMPT, CALLED), vllm(PROMPT, FINAL), vllm(HISTORY, FINAL)]
     sentence = (
@@ -159,7 +213,9 @@ def test_rows_without_ids_are_counted_and_a_single_turn_is_unknown(tmp_path: Pat
     rows = [vllm(PROMPT, CALLED), {"note": "x"}, [1], {"prompt_ids": [1], "response_ids": [1 << 50]}]
     report = report_of(tmp_path, rows)
     assert (report.level, report.turns, report.unread) == ("unknown", 1, 3)
-    assert report.taken == "Read 1 turn of 1 conversation; 3 rows without token IDs."
+    assert report.taken == (
+        "Read 1 turn of 1 conversation and compared 0 later prompts; 3 rows without token IDs."
+    )
 
 
 def test_the_list_is_limited_and_the_counts_are_not(tmp_path: Path) -> None:

@@ -82,6 +82,7 @@ def test_versions_are_compared_by_their_numbers(library: Library) -> None:
         ("kind = dropped", "no column dropped; texts need quotes"),
         ("kind IN ('droped')", "kind is never 'droped'; did you mean dropped?"),
         ("kind = 'no API field'", "did you mean unserved?"),
+        ("endpoint = '/v1/chat/completions'", "did you mean chat?"),
         ("startswith(name, 'x')", "no function startswith; did you mean starts_with?"),
         ("tokens > 'x'", "Could not convert string 'x'"),
         ("tokens LIKE 'x'", "No function matches"),

@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -14,11 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from inspector.capture.errors import InspectorError, StoreError
-from inspector.data.scan import Progress, folder, pooling, progress_words, scan
+from inspector.data.scan import Library, Progress, folder, pooling, progress_words, scan, summarise
 from inspector.data.scan.columns import Table
 from inspector.data.scan.folder import Manifest, ScanFolder, read_manifest
 from inspector.data.scan.items import Item
-from inspector.data.scan.pooling import here, pooled
+from inspector.data.scan.pooling import Batch, here, pooled
 from inspector.data.scan.rows import Rows, rows_of_batch
 from inspector.files.store import FIXTURES
 from tests.support.archives import id_lists, items_of, rows_in, scanned
@@ -45,6 +45,55 @@ def test_a_second_scan_reads_what_changed_and_drops_what_is_gone(tmp_path: Path)
     assert [row for row in before if row["name"] > "ids-0001.json"] == [
         row for row in after.values() if "ids-0001.json" < row["name"] < "new.json"
     ]
+
+
+def test_a_scan_that_was_killed_does_not_look_complete(tmp_path: Path) -> None:
+    id_lists(tmp_path / "in", 3)
+    out = tmp_path / "out"
+
+    def killed(batches: Iterable[Batch]) -> Iterator[tuple[Batch, Rows]]:
+        for batch in batches:
+            yield batch[:1], rows_of_batch(batch[:1])
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        scan([str(tmp_path / "in")], out, runner=killed)
+    with Library(out) as library:
+        summary = summarise(library)
+    assert (summary.complete, summary.counts.captures) == (False, 1)
+    assert summary.sentence.startswith("This scan is not complete")
+    scan([], out, jobs=1)
+    with Library(out) as library:
+        assert summarise(library).complete
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("sizes.txt", "1 2 3", "numbers without a special token"),
+        ("job.json", '{"error": "disk full", "job": 7}', "no server of gpt-oss sends"),
+        ("job.json", '{"error": {"path": "/tmp"}}', "no server of gpt-oss sends"),
+    ],
+)
+def test_files_that_happen_to_have_numbers_or_an_error_are_no_captures(
+    tmp_path: Path, name: str, content: str, why: str
+) -> None:
+    (tmp_path / name).write_text(content)
+    [row] = scanned(tmp_path / "out", tmp_path)
+    assert (row["verdict"], why in row["error"]) == ("unread", True)
+
+
+def test_an_error_of_a_server_is_a_capture(tmp_path: Path) -> None:
+    (tmp_path / "e.json").write_text(
+        '{"error": {"message": "too long", "type": "BadRequestError", "code": 400}}'
+    )
+    [row] = scanned(tmp_path / "out", tmp_path)
+    assert row["verdict"] == "error"
+
+
+def test_an_empty_place_is_not_the_working_directory(tmp_path: Path) -> None:
+    with pytest.raises(InspectorError, match="a place is empty"):
+        scan([""], tmp_path / "out")
 
 
 def test_findings_go_with_their_captures(tmp_path: Path) -> None:
