@@ -33,7 +33,7 @@ class ServerOptions:
     flags: Sequence[str] = ()
     """Flags of `vllm serve`; they come last, so they override the lab's own."""
     plugins: Sequence[Path] = ()
-    """Folders with further plugins of vLLM and their metadata, for a Python front end on the stand-in engine."""
+    """Folders with further plugins of vLLM and their metadata; only for `--front-end`."""
     extra_scripts: Sequence[scripts.Script] = ()
     """Scripts in addition to those of the lab."""
     schedule: str = ""

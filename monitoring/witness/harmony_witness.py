@@ -1,9 +1,9 @@
 """A plugin of vLLM that counts gpt-oss responses whose text its Harmony parser drops without an error.
 
-vLLM 0.32.0 and 0.33.0 catch the exceptions of the Harmony parser (`HarmonyParser.process_chunk`): the status is
-200, and the rejected text is gone. This module gives that parser a tally, reads it when a response ends, and
-counts on vLLM's own `/metrics`. It changes no response. Where it does not recognise the release, it logs one
-line and does nothing.
+vLLM 0.32.0 and 0.33.0 catch the exceptions of the Harmony parser (`HarmonyParser.process_chunk`): the status
+is 200, and the rejected text is gone. This module gives that parser a tally, reads it when a response ends,
+and counts on vLLM's own `/metrics`. It changes no response. Where it does not recognise the release, it logs
+one line and does nothing.
 """
 
 import functools
@@ -35,7 +35,7 @@ LOST: Final = "lost"
 MISFILED: Final = "misfiled"
 
 
-class Tally(StreamableParser):
+class Tally(StreamableParser):  # type: ignore[misc]  # the package has no py.typed marker
     """The Harmony parser of one turn, with what it rejected and where it put the bodies that it accepted.
 
     Constant memory, and a few comparisons per token. The defaults are on the class, since a parser that vLLM
@@ -44,10 +44,14 @@ class Tally(StreamableParser):
 
     errors = 0
     """Exceptions of single tokens."""
+    counted = 0
+    """Those of them that are in the metric."""
     errors_at_end = 0
     """Exceptions at the end of the turn, inside a header; vLLM then delivers the raw markup as the answer."""
     rejected: tuple[int, ...] = ()
     """The first rejected tokens that are text."""
+    rejected_body = False
+    """Text was rejected behind a rejected `<|message|>`, so it is that of a body."""
     unknown_channel = False
     """A body without a recipient on a channel that Harmony does not have."""
     foreign_role = False
@@ -63,6 +67,7 @@ class Tally(StreamableParser):
     empty_call = False
     """A call of a function without arguments."""
 
+    _after_rejected_header = False
     _in_body = False
     _started_in_body = False
     _no_recipient = False
@@ -74,11 +79,17 @@ class Tally(StreamableParser):
     def process(self, token: int) -> StreamableParser:
         """Pass one token on; note its fate."""
         try:
-            super().process(token)
+            self._inner.process(
+                token
+            )  # what `super().process` calls: half of the witness's cost would be that call
         except HarmonyError:
             self.errors += 1
-            if token < _FIRST_SPECIAL and len(self.rejected) < _KEPT_REJECTED:
-                self.rejected += (token,)
+            if token == _MESSAGE:
+                self._after_rejected_header = True
+            elif token < _FIRST_SPECIAL:
+                self.rejected_body |= self._after_rejected_header
+                if len(self.rejected) < _KEPT_REJECTED:
+                    self.rejected += (token,)
             raise
         if token >= _FIRST_SPECIAL:
             self._mark(token)
@@ -102,6 +113,8 @@ class Tally(StreamableParser):
         if not self._in_body:
             if token == _MESSAGE:
                 self._open()
+            elif token == _START:
+                self._after_rejected_header = False
         elif token in _CLOSING:
             self._in_body = False
             if token == _CALL and self._no_recipient:
@@ -135,9 +148,11 @@ class Tally(StreamableParser):
     def verdict(self, *, endpoint: str, streamed: bool, decode: Callable[[list[int]], str]) -> str:
         """What became of the text of this turn: `lost`, `misfiled`, or empty if all of it was delivered.
 
-        A rejected punctuation mark or space alone is no loss.
+        A rejected punctuation mark or space between messages is no loss.
         """
-        if len(self.rejected) >= _KEPT_REJECTED or any(map(str.isalnum, decode(list(self.rejected)))):
+        if self.rejected_body or len(self.rejected) >= _KEPT_REJECTED:
+            return LOST
+        if self.rejected and any(map(str.isalnum, decode(list(self.rejected)))):
             return LOST
         if endpoint == RESPONSES:
             # For an unknown channel the server reports an error.
@@ -157,7 +172,7 @@ class Witness:
         self._errors = Counter(
             "harmony_witness_parser_errors",
             "Exceptions of the Harmony parser that the server swallowed.",
-            ["endpoint", "at"],
+            ["endpoint", "stage"],
         )
         self._damaged = Counter(
             "harmony_witness_damaged_responses",
@@ -165,8 +180,8 @@ class Witness:
             ["endpoint", "kind"],
         )
         for endpoint in (CHAT, RESPONSES):
-            for at in ("token", "end"):
-                self._errors.labels(endpoint, at)
+            for stage in ("token", "end"):
+                self._errors.labels(endpoint, stage)
             for kind in (LOST, MISFILED):
                 self._damaged.labels(endpoint, kind)
         self._unknown: set[str] = set()
@@ -185,16 +200,11 @@ class Witness:
         key = id(request)
         self._ids[key] = (weakref.ref(request, lambda _: self._ids.pop(key, None)), request_id)
 
-    def progressed(self, parser: Any) -> None:
-        """Count the exceptions of a chunk; called only if none of them reached the server's caller."""
-        tally = parser._parser
-        if not isinstance(tally, Tally):
-            return
-        counted = getattr(tally, "_counted_errors", 0)
-        if tally.errors > counted:
-            endpoint, _, _ = self._owner(parser)
-            self._errors.labels(endpoint, "token").inc(tally.errors - counted)
-            tally._counted_errors = tally.errors  # type: ignore[attr-defined]
+    def swallowed(self, parser: Any, tally: Tally) -> None:
+        """Count the exceptions of a chunk, none of which reached the parser's caller."""
+        endpoint, _, _ = self._owner(parser)
+        self._errors.labels(endpoint, "token").inc(tally.errors - tally.counted)
+        tally.counted = tally.errors
 
     def finished(self, parser: Any, tally: Tally) -> None:
         """Count a response whose turn has ended; at most once, though it may have several turns."""
@@ -213,7 +223,9 @@ class Witness:
                 "harmony witness: %s (%s): %s; the parser swallowed %d errors",
                 request_id,
                 endpoint,
-                {LOST: "text was lost", MISFILED: "text is in another field"}.get(verdict, "no text was lost"),
+                {LOST: "text was lost", MISFILED: "text is in another field"}.get(
+                    verdict, "no text was lost"
+                ),
                 errors,
             )
 
@@ -265,7 +277,6 @@ def _install() -> None:
         raise TypeError("HarmonyParser has no _harmony_parser")
     _hook(Witness(), harmony, context_class, chat_class)
     parser_class._witnessed = True
-    _LOGGER.info("harmony witness: counts on /metrics")
 
 
 def _hook(witness: Witness, harmony: Any, context_class: Any, chat_class: Any) -> None:
@@ -275,7 +286,7 @@ def _hook(witness: Witness, harmony: Any, context_class: Any, chat_class: Any) -
     @functools.wraps(make_parser)
     def make_tally(*words: Any, **options: Any) -> Any:
         parser = make_parser(*words, **options)
-        if type(parser) is StreamableParser:
+        if type(parser) is StreamableParser and hasattr(parser, "_inner"):
             parser.__class__ = Tally
         else:
             witness.unknown_parser(type(parser))
@@ -284,7 +295,9 @@ def _hook(witness: Witness, harmony: Any, context_class: Any, chat_class: Any) -
     @functools.wraps(process_chunk)
     def witnessed_chunk(self: Any, *words: Any, **options: Any) -> Any:
         result = process_chunk(self, *words, **options)
-        _guard(witness.progressed, self)
+        tally = self._parser
+        if type(tally) is Tally and tally.errors > tally.counted:
+            _guard(witness.swallowed, self, tally)
         return result
 
     @functools.wraps(flush)

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from shutil import copyfile
+from typing import NamedTuple
 
 import httpx
 
@@ -15,6 +16,7 @@ from inspector.capture.capture import Capture, Endpoint
 from inspector.files.store import FIXTURES
 from inspector.lab.install import installed
 from inspector.lab.paths import LabPaths, default_root
+from inspector.lab.process import ServerProcess
 from inspector.lab.recording import Target, record
 from inspector.lab.results import load_runs
 from inspector.lab.score import score
@@ -32,6 +34,15 @@ _LINE = re.compile(r"harmony witness: (\S+) \((chat|responses)\): (.+?); the par
 _ID = re.compile(r'"id": ?"((?:chatcmpl|resp)[-_][^"]+)"')
 _VERDICTS = {"text was lost": "lost", "text is in another field": "misfiled", "no text was lost": ""}
 _SAMPLE = re.compile(r'^(harmony_witness_\w+_total)\{endpoint="(\w+)",\w+="(\w+)"\} ([\d.]+)$', re.MULTILINE)
+
+
+class Cell(NamedTuple):
+    """One cell of the built-in matrix, and its script's response now."""
+
+    shipped: str
+    now: str
+    verdict: str
+    errors: int
 
 
 def installed_into(folder: Path) -> Path:
@@ -63,10 +74,12 @@ def serve(stack: ExitStack, version: str, *plugins: Path, flags: Iterable[str] =
     return server
 
 
-def counted(server: StandinServer) -> Counter[tuple[str, str, str]]:
+def counted(server: ServerProcess) -> Counter[tuple[str, str, str]]:
     """The witness's samples on /metrics by name, endpoint and the last label."""
     text = httpx.get(f"{server.base_url}/metrics", timeout=30).text
-    return Counter({(name, endpoint, last): int(float(value)) for name, endpoint, last, value in _SAMPLE.findall(text)})
+    return Counter(
+        {(name, endpoint, last): int(float(value)) for name, endpoint, last, value in _SAMPLE.findall(text)}
+    )
 
 
 def verdicts(server: StandinServer) -> dict[str, tuple[str, int]]:
@@ -77,8 +90,8 @@ def verdicts(server: StandinServer) -> dict[str, tuple[str, int]]:
 
 def compared(
     server: StandinServer, version: str, step: str, scripts: Iterable[Script]
-) -> tuple[dict[Target, tuple[str, str, str, int]], int]:
-    """By cell: the shipped outcome, that of now, the witness's verdict and errors; and the responses damaged."""
+) -> tuple[dict[Target, Cell], int]:
+    """The cells of a condition, and by how many the metric of damaged responses grew."""
     server.engine.set_steps("1" if step == UNSTREAMED else step)
     shipped = next(
         run
@@ -101,6 +114,6 @@ def compared(
         ids = {match for event in capture.events for match in _ID.findall(event.data)}
         verdict, errors = next((seen[response_id] for response_id in ids if response_id in seen), ("", 0))
         expected = shipped.scores[target.endpoint, target.script.name].outcome
-        cells[target] = (expected.value, score(target.script, capture).outcome.value, verdict, errors)
+        cells[target] = Cell(expected.value, score(target.script, capture).outcome.value, verdict, errors)
     damaged = sum(count for (name, _, _), count in growth.items() if "damaged" in name)
     return cells, damaged
