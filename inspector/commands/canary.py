@@ -23,8 +23,8 @@ _EXAMPLE = """example:
       --every 60s --captures canary --keep failing --keep-bytes 500MB --metrics 9464
 
 Without --prompt or --messages each round has three requests: reasoning with an answer on chat and on
-Responses, and a tool call on chat. docs/canary.md describes the metrics; monitoring/ has a Grafana dashboard
-and alert rules. For a cron job: --once, whose exit code says whether all went well.
+Responses, and a tool call on chat. docs/watching.md describes the metrics; monitoring/ has a Grafana
+dashboard and alert rules. For a cron job: --once, whose exit code says whether all went well.
 """
 
 

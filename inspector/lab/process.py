@@ -106,6 +106,11 @@ class ServerProcess:
         """Whether the main process runs."""
         return self._process is not None and self._process.poll() is None
 
+    @property
+    def pid(self) -> int | None:
+        """Of the main process, which is also the ID of its process group; None if it was not started."""
+        return self._process.pid if self._process is not None else None
+
     def __enter__(self) -> Self:
         check_port(self.port)
         self.log.parent.mkdir(parents=True, exist_ok=True)

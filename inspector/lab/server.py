@@ -32,6 +32,8 @@ class ServerOptions:
     """Whether the lab's MCP tool servers are started too."""
     flags: Sequence[str] = ()
     """Flags of `vllm serve`; they come last, so they override the lab's own."""
+    plugins: Sequence[Path] = ()
+    """Folders with further plugins of vLLM and their metadata; only for `--front-end`."""
     extra_scripts: Sequence[scripts.Script] = ()
     """Scripts in addition to those of the lab."""
     schedule: str = ""

@@ -239,7 +239,7 @@ def standin_server(
             # vLLM caches model classes here by name: one folder per release.
             "VLLM_CACHE_ROOT": str(paths.root / "vllm-cache" / version),
             "TIKTOKEN_ENCODINGS_BASE": str(make_vocabulary(paths.models)),
-            "PYTHONPATH": f"{plugin_folder(paths)}{os.pathsep}{STANDALONE}",
+            "PYTHONPATH": os.pathsep.join(map(str, (plugin_folder(paths), STANDALONE, *options.plugins))),
             "HARMONY_LAB_PARENT": str(os.getpid()),
             "PYTHONUNBUFFERED": "1",
             **BYTECODE,
