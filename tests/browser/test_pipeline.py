@@ -104,7 +104,7 @@ def test_how_a_loss_is_known_is_told_on_demand(app: str, open_page: Callable[...
     expect(details.get_by_text("Checked against 32 token IDs.")).to_be_hidden()
     details.locator("summary").press("Enter")
     expect(details.get_by_text("Checked against 32 token IDs.")).to_be_visible()
-    expect(details.get_by_role("link", name="vllm#31501")).to_be_visible()
+    expect(details.get_by_role("link", name="vllm#26291")).to_be_visible()
 
 
 def test_the_command_that_tells_two_causes_apart_is_copied(app: str, open_page: Callable[..., Page]) -> None:
