@@ -345,7 +345,8 @@ export class Strip {
 
   #paintRaw() {
     const { model, elements, selection } = this;
-    paintRaw(elements.raw, model, rawOf(model.key), selection.token);
+    const { playing } = this.time;
+    paintRaw(elements.raw, model, rawOf(model.key), selection.token, { playing });
   }
 
   /** Tell Python where the user is. */
