@@ -87,7 +87,9 @@ def test_the_first_page_says_what_happened_in_few_words(app: str, open_page: Cal
     assert box["y"] + box["height"] <= 900
 
 
-@pytest.mark.parametrize("capture", sorted(path.name.split(".jsonl")[0] for path in FIXTURES.glob("*.jsonl*")))
+@pytest.mark.parametrize(
+    "capture", sorted(path.name.split(".jsonl")[0] for path in FIXTURES.glob("*.jsonl*"))
+)
 def test_every_example_is_told_in_few_words(app: str, open_page: Callable[..., Page], capture: str) -> None:
     page = open_page(tokens=False)
     opened(page, app, capture)
