@@ -53,8 +53,9 @@ def ids_hint(reading: Reading) -> str:
 
 def asks_for_ids(reading: Reading) -> bool:
     """Whether the request asks for token ids on an endpoint that can send them."""
-    key = reading.engine.evidence_key(reading.spec)
-    return reading.spec.carries_ids and bool(reading.header.request.get(key))
+    request = reading.header.request
+    keys = reading.engine.evidence_request(reading.spec, streamed=bool(request.get("stream")))
+    return reading.spec.carries_ids and any(request.get(key) for key in keys)
 
 
 def _headless(ids: Sequence[int]) -> bool:

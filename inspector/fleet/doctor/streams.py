@@ -8,6 +8,7 @@ from inspector.analysis.audit import Finding, Severity
 from inspector.analysis.metrics import figures
 from inspector.analysis.reading import Evidence, Reading
 from inspector.capture.capture import Endpoint
+from inspector.capture.formats import listed
 from inspector.fleet.doctor.checks import Check, failed, ok, unknown, warning
 from inspector.issues.advice import first_advice
 from inspector.issues.issue import Observation
@@ -135,7 +136,8 @@ def _chat_checks(run: LiveRun) -> Iterator[Check]:
         return
     yield ok(
         "token ids",
-        f"{reading.engine.evidence_key(reading.spec)} works: {len(ids)} tokens came with their IDs.",
+        f"{listed(list(reading.engine.evidence_request(reading.spec)))} works: "
+        f"{len(ids)} tokens came with their IDs.",
     )
     yield _harmony(reading, ids)
     yield _reasoning(reading)

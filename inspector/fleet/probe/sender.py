@@ -8,7 +8,7 @@ import asyncio
 import json
 import ssl
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -168,18 +168,19 @@ class Sender:
         return sent
 
     def _rejects_evidence(self, probe_request: ProbeRequest, sent: Sent) -> bool:
-        key = self.target.engine.evidence_key(spec_of(probe_request.endpoint))
-        if self.without_evidence or not key or sent.capture.header.status not in _REFUSED:
+        keys = self._evidence_keys(probe_request)
+        if self.without_evidence or not keys or sent.capture.header.status not in _REFUSED:
             return False
         words = "".join(event.data for event in sent.capture.events).lower()
-        return any(sign in words for sign in (key, *_UNKNOWN_KEY))
+        return any(sign in words for sign in (*keys, *_UNKNOWN_KEY))
 
     def _body(self, probe_request: ProbeRequest) -> Mapping[str, Any]:
-        left_out = (
-            self.target.engine.evidence_key(spec_of(probe_request.endpoint)) if self.without_evidence else ""
-        )
-        kept = {key: value for key, value in probe_request.body.items() if key != left_out}
+        left_out = self._evidence_keys(probe_request) if self.without_evidence else ()
+        kept = {key: value for key, value in probe_request.body.items() if key not in left_out}
         return {**kept, "model": self.target.model}
+
+    def _evidence_keys(self, probe_request: ProbeRequest) -> Sequence[str]:
+        return tuple(self.target.engine.evidence_request(spec_of(probe_request.endpoint)))
 
     async def _once(self, probe_request: ProbeRequest) -> Sent:
         target, spec = self.target, spec_of(probe_request.endpoint)

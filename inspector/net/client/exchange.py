@@ -103,7 +103,7 @@ class _Exchange:
         engine = engine_of(owned_by=server_facts["owned_by"])
         self.body = body(request, engine)
         self.spec = spec_of(request.endpoint)
-        self.evidence_keys = [key for key in (engine.evidence_key(self.spec),) if key in self.body]
+        self.evidence_keys = [key for key in engine.evidence_request(self.spec) if key in self.body]
         self._inner = inner
         self._response_id: str | None = None
         self._sequence: int | None = None

@@ -37,7 +37,7 @@ class LiveRequest:
     logprobs: bool = False
     """Request the logprob of each token: weaker evidence than token IDs, for servers that send none."""
     token_ids: bool = True
-    """Send `return_token_ids` (vLLM 0.10.2 and newer)."""
+    """Ask for token IDs, with the keys that the server knows (`return_token_ids` on vLLM)."""
     background: bool = False
     """Responses only: the server continues if the connection breaks, and the stream is resumed."""
     prompt_ids: Sequence[int] = ()
@@ -79,9 +79,8 @@ def body(request: LiveRequest, engine: Engine = DEFAULT) -> dict[str, Any]:
             raise InspectorError("token ids are read from files; no server is asked for them")
         case _:
             assert_never(request.endpoint)
-    evidence_key = engine.evidence_key(spec_of(request.endpoint))
-    if request.token_ids and evidence_key:
-        parameters[evidence_key] = True
+    if request.token_ids:
+        parameters |= engine.evidence_request(spec_of(request.endpoint))
     if request.seed is not None:
         # OpenAI's Responses has no seed; vLLM 0.32 reads this one, 0.13 ignores it.
         parameters["seed"] = request.seed

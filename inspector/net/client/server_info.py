@@ -2,7 +2,6 @@
 
 import ssl
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -48,15 +47,22 @@ async def version_and_owner(
 ) -> tuple[str | None, str | None]:
     """The version that the server reports and the owner of a model (`owned_by`); None where it reports none.
 
-    Raises ConnectionFailed if it does not answer at `/version`.
+    Raises ConnectionFailed if it has neither `/version`, which only vLLM has, nor a model list.
     """
-    version_info = await get_json(server, f"{server.root}/version", client)
+    version_info, failure = None, None
+    try:
+        version_info = await get_json(server, f"{server.root}/version", client)
+    except ConnectionFailed as error:
+        failure = error
     version = version_info.get("version") if isinstance(version_info, dict) else None
     # The built-in server and proxies may report a word; only a number is a version.
     version = version if isinstance(version, str) and version[:1].isdecimal() else None
     owner = None
-    with suppress(ConnectionFailed):
+    try:
         owner = owner_in(await get_json(server, f"{server.v1}/models", client), model)
+    except ConnectionFailed:
+        if failure is not None:
+            raise failure from None
     return version, owner
 
 

@@ -157,12 +157,16 @@ class Tap:
         return engine_of(owned_by=self.owned_by)
 
     def learn_version(self) -> None:
-        """Request `/version` in the background, without the client's key, until there is a version."""
-        if self.version is None and (self._version_task is None or self._version_task.done()):
+        """Request `/version` and the models in the background, without the client's key, until one responds."""
+        if (
+            self.version is None
+            and self.owned_by is None
+            and (self._version_task is None or self._version_task.done())
+        ):
             self._version_task = asyncio.create_task(self._ask_version())
 
     async def version_known(self) -> None:
-        """Wait until the request of `/version` has ended."""
+        """Wait until the requests of `learn_version` have ended."""
         if self._version_task is not None:
             await asyncio.wait({self._version_task})
 
@@ -171,9 +175,8 @@ class Tap:
             async with asyncio.timeout(_VERSION_S):
                 version_info = await self._get_json(b"/version")
                 version = version_info.get("version") if isinstance(version_info, dict) else None
-                if isinstance(version, str):
-                    self.version = version
-                    self.owned_by = owner_in(await self._get_json(self._models))
+                self.version = version if isinstance(version, str) else None
+                self.owned_by = owner_in(await self._get_json(self._models))
 
     async def _get_json(self, path: bytes) -> object:
         response = await self.send(self.request("GET", path, []))
@@ -252,17 +255,16 @@ class _ProxiedExchange:
             content = aiter(self._body) if raw is None else raw
             self._recording = tap.recording(endpoint, raw or b"", headers, target.partition(b"?")[2])
             spec = spec_of(endpoint)
-            if raw is not None and tap.upstream.add_token_ids and spec.evidence_key:
-                with_ids = ask_for_ids(raw, self._recording.body, spec.evidence_key)
+            if raw is not None and tap.upstream.add_token_ids:
+                await tap.version_known()  # servers differ in the keys that they know, and reject others
+                streamed = isinstance(self._recording.body, dict) and bool(self._recording.body.get("stream"))
+                keys = tap.engine.evidence_request(spec, streamed=streamed)
+                with_ids = ask_for_ids(raw, self._recording.body, keys)
                 if with_ids is not None:
                     rewrites, content = spec, with_ids
                     lengths = (b"content-length", b"accept-encoding")
                     forwarded = [pair for pair in forwarded if pair[0].lower() not in lengths]
                     forwarded.append((b"accept-encoding", b"identity"))
-                    if self._recording.body.get(
-                        "logprobs"
-                    ):  # what the client gets then depends on the version
-                        await tap.version_known()
         request = tap.request(scope["method"], target, forwarded, content)
         response = await tap.send(request)
         try:
@@ -283,7 +285,11 @@ class _ProxiedExchange:
         rewriter = None
         if rewrites is not None and not coded:
             logprobs = self._tap.engine.keeps_logprobs(self._tap.version)
-            rewriter = EventRewriter(keeps_logprobs=logprobs, messages=rewrites.final_object)
+            rewriter = EventRewriter(
+                keeps_logprobs=logprobs,
+                messages=rewrites.final_object,
+                member=self._tap.engine.evidence_member,
+            )
             headers = end_to_end(headers, drop=(b"content-length",))
         self._begun = True
         await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
@@ -310,7 +316,7 @@ class _ProxiedExchange:
         if self._recording is not None:
             await _in_turn(self._recording.chunk(raw, time.monotonic()))
         self._close("")
-        body = body_without_ids(raw, messages=spec.final_object)
+        body = body_without_ids(raw, messages=spec.final_object, member=self._tap.engine.evidence_member)
         headers = end_to_end(headers, drop=(b"content-length",))
         headers.append((b"content-length", str(len(body)).encode()))
         self._begun = True

@@ -6,11 +6,13 @@ bytes stay as they are: the request gets one key, an event loses an array or two
 
 import json
 import re
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, Final
 
 from inspector.protocol.wire.strip_ids import (
     plain_events_without_ids,
+    without_member,
     without_response_messages,
     without_token_ids,
 )
@@ -25,35 +27,48 @@ _DATA: Final = re.compile(rb"(?:\A(?:\xef\xbb\xbf)?|(?<=[\r\n]))data:")
 _LINE_END: Final = re.compile(rb"[\r\n]")
 
 
-def ask_for_ids(raw: bytes, body: Any, key: str) -> bytes | None:
-    """The request with `key` set to true; None if it sets the key itself.
+def ask_for_ids(raw: bytes, body: Any, members: Mapping[str, Any]) -> bytes | None:
+    """The request with these members; None if there are none, or it has one of them itself.
 
     A background request stays as it is: its response is fetched later by its ID, without this request.
     """
-    if not isinstance(body, dict) or key in body or body.get(_BACKGROUND):
+    if not members or not isinstance(body, dict) or not body.keys().isdisjoint(members):
+        return None
+    if body.get(_BACKGROUND):
         return None
     start = raw.find(b"{")
     rest = raw[start + 1 :]
     comma = b"" if not body else b","
-    return raw[: start + 1] + f'"{key}":true'.encode() + comma + rest
+    return raw[: start + 1] + json.dumps(members, separators=(",", ":"))[1:-1].encode() + comma + rest
 
 
-def body_without_ids(raw: bytes, *, messages: bool = False) -> bytes:
-    """An unstreamed response as without the added key; `messages` for one of Responses."""
-    if _mark(messages=messages) not in raw:
+def body_without_ids(raw: bytes, *, messages: bool = False, member: str = "") -> bytes:
+    """An unstreamed response as without what was added; `messages` for one of Responses."""
+    if not any(mark in raw for mark in _marks(messages=messages, member=member)):
         return raw
     try:
         json.loads(raw)
         text = raw.decode("utf-8")
     except (ValueError, RecursionError):
         return raw
-    rewritten = without_response_messages(text) if messages else without_token_ids(text)
+    rewritten = _rewritten(text, messages=messages, member=member)
     return raw if rewritten is None else rewritten.encode("utf-8")
 
 
-def _mark(*, messages: bool) -> bytes:
-    """Bytes that occur in every event from which something is removed."""
-    return b'_messages"' if messages else b"token_ids"
+def _marks(*, messages: bool, member: str) -> tuple[bytes, ...]:
+    """Bytes of which an event from which something is removed has some."""
+    if messages:
+        return (b'_messages"',)
+    return (b"token_ids", *((f'"{member}"'.encode(),) if member else ()))
+
+
+def _rewritten(text: str, *, messages: bool, member: str, keeps_logprobs: bool = True) -> str | None:
+    if messages:
+        return without_response_messages(text)
+    rewritten: str | None = text
+    if member:
+        rewritten = without_member(text, member)
+    return None if rewritten is None else without_token_ids(rewritten, keeps_logprobs=keeps_logprobs)
 
 
 class EventRewriter:
@@ -62,10 +77,11 @@ class EventRewriter:
     An event ends with an empty line, and lines end in CR, LF or CR LF, as the event stream rules have it.
     """
 
-    def __init__(self, *, keeps_logprobs: bool, messages: bool = False) -> None:
+    def __init__(self, *, keeps_logprobs: bool, messages: bool = False, member: str = "") -> None:
         self._keeps_logprobs = keeps_logprobs
         self._messages = messages
-        self._mark = _mark(messages=messages)
+        self._member = member
+        self._marks = _marks(messages=messages, member=member)
         self._rest = bytearray()
         self._searched = 0
         """How much of `_rest` was searched: no event ends there."""
@@ -76,7 +92,7 @@ class EventRewriter:
         """The bytes that are ready; the beginning of an event waits for its end."""
         rest = self._rest
         rest += chunk
-        if not (self._too_long or self._messages) and chunk.endswith(b"\n\n"):
+        if not (self._too_long or self._messages or self._member) and chunk.endswith(b"\n\n"):
             plain = plain_events_without_ids(bytes(rest))
             if plain is not None:
                 self._taken(len(rest))
@@ -92,7 +108,7 @@ class EventRewriter:
         first = self._taken(ends[0]) if self._too_long else b""
         self._too_long = False
         whole = self._taken(ends[-1] - len(first))
-        if self._mark not in whole:
+        if not any(mark in whole for mark in self._marks):
             return first + whole
         edges = [len(first), *(end for end in ends if end > len(first))]
         return first + b"".join(
@@ -112,7 +128,7 @@ class EventRewriter:
     def _event(self, event: bytes) -> bytes:
         """One event with the empty line that ends it."""
         starts = list(_DATA.finditer(event))
-        if self._mark not in event or len(starts) != 1:
+        if len(starts) != 1 or not any(mark in event for mark in self._marks):
             return event
         start = starts[0].end()
         line_end = _LINE_END.search(event, start)
@@ -121,9 +137,7 @@ class EventRewriter:
             payload = event[start:end].decode("utf-8")
         except UnicodeDecodeError:
             return event
-        rewritten: str | None
-        if self._messages:
-            rewritten = without_response_messages(payload)
-        else:
-            rewritten = without_token_ids(payload, keeps_logprobs=self._keeps_logprobs)
+        rewritten = _rewritten(
+            payload, messages=self._messages, member=self._member, keeps_logprobs=self._keeps_logprobs
+        )
         return b"" if rewritten is None else event[:start] + rewritten.encode("utf-8") + event[end:]

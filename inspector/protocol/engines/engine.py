@@ -1,5 +1,6 @@
 """The description of a server or front end; no other code depends on the name of a server."""
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -73,10 +74,17 @@ class Engine:
     """First release with the request key for token IDs."""
     all_ids_since: Mapping[Endpoint, str] = field(default_factory=dict)
     """First release that sends the IDs of all tokens, if that is a later one."""
-    evidence_keys: Mapping[Endpoint, str] = field(default_factory=dict)
-    """Request keys that bring evidence, where they differ from those of the table of endpoints."""
+    evidence: Mapping[Endpoint, Mapping[str, Any]] | None = None
+    """What a streamed request must contain for token IDs; None for the keys of the table of endpoints."""
+    evidence_unstreamed: Mapping[Endpoint, Mapping[str, Any]] = field(default_factory=dict)
+    """The same without `stream`, where it differs."""
     own_ids: Callable[[Mapping[str, Any]], Sequence[int]] | None = None
-    """Reads token IDs that a chat chunk of this server has elsewhere than in `choices[].token_ids`."""
+    """Reads the token IDs of the first choice that a chat chunk or body of this server has elsewhere than in
+    `choices[].token_ids`."""
+    evidence_member: str = ""
+    """The member of a response that comes only with its evidence, where that is not `token_ids`."""
+    no_ids: str = ""
+    """Why no stream of it has all token IDs, and what to do instead; empty where one can."""
 
     # --- quirks by release ---
 
@@ -122,9 +130,13 @@ class Engine:
         """Whether a version sends chunks that have only logprobs; True when the version is not known."""
         return self.reached(version, self.logprobs_alone_since) is not False
 
-    def evidence_key(self, spec: EndpointSpec) -> str:
-        """The request key that brings the evidence of an endpoint."""
-        return self.evidence_keys.get(spec.endpoint, spec.evidence_key)
+    def evidence_request(self, spec: EndpointSpec, *, streamed: bool = True) -> Mapping[str, Any]:
+        """What a request must contain for the evidence of an endpoint; empty where nothing helps."""
+        if not streamed and spec.endpoint in self.evidence_unstreamed:
+            return self.evidence_unstreamed[spec.endpoint]
+        if self.evidence is None:
+            return {spec.evidence_key: True} if spec.evidence_key else {}
+        return self.evidence.get(spec.endpoint, {})
 
     def or_newer(self, since: str, version: str | None) -> str:
         """A release or newer, for advice; empty if the server is known to run one."""
@@ -132,8 +144,14 @@ class Engine:
 
     def ids_hint(self, version: str | None = None) -> str:
         """How to request token IDs, and where; one sentence."""
-        specs = [spec for spec in ASKED if spec.carries_ids and spec.endpoint not in self.lacks]
-        keys = listed([f"{key}: true" for key in dict.fromkeys(map(self.evidence_key, specs))], "or")
+        if self.no_ids:
+            return self.no_ids
+        specs = [
+            spec
+            for spec in ASKED
+            if spec.carries_ids and spec.endpoint not in self.lacks and self.evidence_request(spec)
+        ]
+        keys = listed(list(dict.fromkeys(_members(self.evidence_request(spec)) for spec in specs)), "or")
         places = listed([str(spec.endpoint) for spec in specs])
         release = self.or_newer(self.ids_since, version)
         return f"To get them, send {keys} ({places}{f', {release}' if release else ''})."
@@ -144,15 +162,22 @@ class Engine:
         """How to get evidence that is missing, one sentence; `requested` if the request asks for it."""
         if not spec.carries_ids:
             return spec.no_ids
-        key = self.evidence_key(spec)
+        if self.no_ids:
+            return self.no_ids
+        keys = _members(self.evidence_request(spec))
         release = self.or_newer(self.all_ids_since.get(spec.endpoint, self.ids_since), version)
         if not requested:
-            return f"To find out, send `{key}: true` with the request{f' ({release})' if release else ''}."
+            return f"To find out, send `{keys}` with the request{f' ({release})' if release else ''}."
         where = f"to {release}, and not through" if release else "to the server itself, not through"
         return (
-            f"The request already has `{key}: true`: send it {where} a proxy that may remove the IDs, "
+            f"The request already has `{keys}`: send it {where} a proxy that may remove the IDs, "
             "or ask for logprobs."
         )
+
+
+def _members(request: Mapping[str, Any]) -> str:
+    """Members of a JSON object as a sentence quotes them, e.g. `return_token_ids: true`."""
+    return ", ".join(f"{key}: {json.dumps(value)}" for key, value in request.items())
 
 
 def _release(text: str) -> tuple[int, int, int] | None:

@@ -4,13 +4,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from inspector.protocol.engines.desktop import LM_STUDIO, OLLAMA
+from inspector.protocol.engines.dynamo import DYNAMO
 from inspector.protocol.engines.engine import Engine
+from inspector.protocol.engines.llama_cpp import LLAMA_CPP
 from inspector.protocol.engines.replays import original_owner
+from inspector.protocol.engines.sglang import SGLANG
 from inspector.protocol.engines.vllm import VLLM
 from inspector.protocol.engines.vllm_rust import VLLM_RUST
 from inspector.protocol.harmony.contract import Contract
 
-ENGINES: Final = (VLLM, VLLM_RUST)
+ENGINES: Final = (VLLM, VLLM_RUST, SGLANG, DYNAMO, LLAMA_CPP, OLLAMA, LM_STUDIO)
 
 DEFAULT: Final = VLLM
 """The engine that is assumed when a capture does not name one."""
@@ -35,13 +39,13 @@ def engine_of(*, owned_by: str | None = None, fingerprint: str | None = None) ->
     for engine in ENGINES:
         if owner in engine.owners:
             return engine
-    return next((engine for engine in ENGINES if engine.version_of(fingerprint)), DEFAULT)
+    return next((engine for engine in ENGINES if engine.version_of(fingerprint) is not None), DEFAULT)
 
 
 def says_engine(*, owned_by: str | None = None, fingerprint: str | None = None) -> bool:
     """Whether one of the two names the engine; otherwise the default is only assumed."""
     owner = original_owner(owned_by)
-    return any(owner in engine.owners or engine.version_of(fingerprint) for engine in ENGINES)
+    return any(owner in engine.owners or engine.version_of(fingerprint) is not None for engine in ENGINES)
 
 
 def contract_of(*, owned_by: str | None = None, fingerprint: str | None = None) -> Contract:

@@ -95,9 +95,6 @@ class ChatReader:
                     self._choice(choice, choice.get("delta"), index)
         if stream.terminal_event is not None and choices:
             stream.notice("after_done", index, _AFTER_DONE)
-        for read in stream.own_ids:
-            if ids := read(chunk):
-                stream.choice(0).tokens.extend(ids, index)
         self._envelope(chunk, index)
 
     def _body(self, body: object, index: int) -> None:
@@ -113,6 +110,9 @@ class ChatReader:
 
     def _envelope(self, chunk: Mapping[str, Any], index: int) -> None:
         stream = self.stream
+        for read in stream.own_ids:
+            if ids := read(chunk):
+                stream.choice(0).tokens.extend(ids, index)
         if (prompt := chunk.get("prompt_token_ids")) and stream.prompt_ids is None:
             stream.prompt_ids = token_ids(prompt)
         if isinstance(usage := chunk.get("usage"), dict):
@@ -174,7 +174,8 @@ class ChatReader:
 def take_logprobs(into: StreamChoice, logprobs: object, index: int) -> None:
     """Read the token IDs of a `logprobs` object of chat or completions into a choice.
 
-    With `return_tokens_as_token_ids` an entry's token is `token_id:123`; otherwise its text is looked up,
+    SGLang and llama-server send the ID itself (`token_id`, `id`); with vLLM's `return_tokens_as_token_ids`
+    an entry's token is `token_id:123`; otherwise its text is looked up,
     which gives the ID if exactly one token has that text. Half a character is U+FFFD, which gives none.
     """
     if not isinstance(logprobs, dict):
@@ -182,7 +183,7 @@ def take_logprobs(into: StreamChoice, logprobs: object, index: int) -> None:
     entries = logprobs.get("content")
     names: list[object] = []
     if isinstance(entries, list):
-        names = [entry.get("token") if isinstance(entry, dict) else None for entry in entries]
+        names = [_entry_name(entry) if isinstance(entry, dict) else None for entry in entries]
     elif isinstance(tokens := logprobs.get("tokens"), list):
         names = tokens
     ids = [token_id for name in names if (token_id := named_token(name)) is not None]
@@ -190,8 +191,15 @@ def take_logprobs(into: StreamChoice, logprobs: object, index: int) -> None:
     into.logprob_tokens.extend(ids, index)
 
 
+def _entry_name(entry: Mapping[str, Any]) -> object:
+    number = entry.get("token_id", entry.get("id"))
+    return number if type(number) is int and number >= 0 else entry.get("token")
+
+
 def named_token(name: object) -> int | None:
     """The token that a logprob entry names by number or by text; None where it names none."""
+    if type(name) is int:
+        return name
     if not isinstance(name, str) or not 0 < len(name) < _NAME_AT_MOST or "\ufffd" in name:
         return None
     if name.startswith(_ID_PREFIX):

@@ -81,7 +81,7 @@ class Stream:
     fingerprint: str | None = None
     model: str | None = None
     own_ids: Sequence[Callable[[Mapping[str, Any]], Sequence[int]]] = ()
-    """Readers of token IDs that a chat chunk has in a place particular to its server."""
+    """Readers of token IDs that a chat chunk or body has in a place particular to its server."""
     terminal_event: int | None = None
     """Event that ended the response by the protocol: `[DONE]`, `response.completed`, a whole body."""
     final_event: int | None = None

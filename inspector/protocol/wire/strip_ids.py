@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Final
 
 # A quote inside a JSON string is escaped, so neither pattern can match text of the model.
-_IDS: Final = re.compile(r'("(?:prompt_)?token_ids"):\s*\[[\d,\s]*\]')
+_IDS: Final = re.compile(r'("(?:prompt_|response_)?token_ids"):\s*\[[\d,\s]*\]')
 _IDS_BYTES: Final = re.compile(_IDS.pattern.encode())
 _MESSAGES: Final = frozenset({"input_messages", "output_messages"})
 _SPACE: Final = re.compile(r"[ \t\n\r]*")
@@ -85,6 +85,29 @@ def without_response_messages(text: str) -> str:
     for start, end in reversed(spans):
         text = f"{text[:start]}null{text[end:]}"
     return text
+
+
+def without_member(text: str, name: str) -> str | None:
+    """A payload without a member of its object, other text as it is; None if nothing else is in its chunk.
+
+    SGLang sends a chunk without choices for `sglext` alone.
+    """
+    if f'"{name}"' not in text:
+        return text
+    try:
+        spans = {key: span for key, *span in _members(text, 0)}
+        start, end = spans.pop(name)
+    except (ValueError, RecursionError, LookupError):
+        return text
+    before = text[: text.rindex(f'"{name}"', 0, start)].rstrip()
+    after = text[end:].lstrip()
+    if "choices" in spans and "usage" not in spans:
+        first, last = spans["choices"]
+        if not text[first + 1 : last - 1].strip():
+            return None
+    if before.endswith(","):
+        return before[:-1] + text[end:]
+    return before + (after[1:] if after.startswith(",") else text[end:])
 
 
 def _members(text: str, at: int) -> Iterator[tuple[str, int, int]]:

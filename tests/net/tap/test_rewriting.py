@@ -104,7 +104,7 @@ def test_a_chunk_of_logprobs_alone_is_kept_where_the_server_would_send_it(keeps:
 )
 def test_a_request_gets_one_key_and_stays_as_it_is(raw: bytes, with_key: bytes | None) -> None:
     body: Any = json.loads(raw) if raw else None
-    assert ask_for_ids(raw, body, "return_token_ids") == with_key
+    assert ask_for_ids(raw, body, {"return_token_ids": True}) == with_key
     if with_key is not None:
         assert json.loads(with_key) == {**body, "return_token_ids": True}
 

@@ -1,0 +1,43 @@
+"""NVIDIA Dynamo's front end, whose parser (dynamo-parsers) SGLang's Rust server uses too.
+
+Run: 1.4.2 and 1.6.1.
+
+- `nvext.extra_fields: ["completion_token_ids"]` brings the IDs of each step in its chunk, in
+  `nvext.completion_token_ids` (pull request 9649). 1.4.2 sends none where the request has tools. It rejects
+  `return_token_ids` with status 400.
+- It never reports an error of its parser: the log has "Harmony parse error", the response ends as usual.
+- A line feed separates a second or later message of one field from the one before.
+- Responses has no reasoning.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from inspector.capture.capture import Endpoint
+from inspector.protocol.engines.engine import Engine
+from inspector.protocol.harmony.contract import STANDARD_FIELDS, Contract
+from inspector.protocol.wire.stream import token_ids
+
+_EVIDENCE: Final = {"nvext": {"extra_fields": ["completion_token_ids"]}}
+
+
+def _ids(payload: Mapping[str, Any]) -> Sequence[int]:
+    extension = payload.get("nvext")
+    return token_ids(extension.get("completion_token_ids")) if isinstance(extension, dict) else ()
+
+
+DYNAMO: Final = Engine(
+    name="dynamo",
+    label="Dynamo",
+    program="dynamo",
+    owners=("nvidia",),
+    contract=Contract(fields=STANDARD_FIELDS, separator="\n"),
+    reasoning_keys=("reasoning_content",),
+    evidence={Endpoint.CHAT: _EVIDENCE, Endpoint.COMPLETIONS: _EVIDENCE},
+    own_ids=_ids,
+    evidence_member="nvext",
+    start_hint="Start a Dynamo front end and a worker that serves openai/gpt-oss-20b.",
+    tools_hint="Start the worker with --dyn-tool-call-parser harmony.",
+    tools_question="Is the worker started with --dyn-tool-call-parser harmony?",
+    reasoning_hint="Start the worker with --dyn-reasoning-parser gpt_oss.",
+)

@@ -1,0 +1,42 @@
+"""llama.cpp's llama-server, whose Harmony parser is a PEG grammar. Run: build 11669 (Debian's 0.7.0).
+
+- Unstreamed, `verbose` and `return_tokens` bring all token IDs in `__verbose.tokens`. A stream has none but
+  those of `logprobs`, which it rejects with status 400 where the request has tools.
+- Its parser fails with status 500, or an error event without `[DONE]`: "output that does not match the
+  expected peg-native format".
+- With tools a grammar constrains the tokens from ` to=functions` on.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from inspector.capture.capture import Endpoint
+from inspector.protocol.engines.engine import Engine
+from inspector.protocol.wire.stream import token_ids
+
+
+def _ids(payload: Mapping[str, Any]) -> Sequence[int]:
+    verbose = payload.get("__verbose")
+    return token_ids(verbose.get("tokens")) if isinstance(verbose, dict) else ()
+
+
+LLAMA_CPP: Final = Engine(
+    name="llama-cpp",
+    label="llama-server",
+    program="llama.cpp",
+    owners=("llamacpp",),
+    fingerprint=re.compile(r"(?P<version>b\d{3,6}(?:-\w{1,40})?)$"),
+    reasoning_keys=("reasoning_content",),
+    evidence={Endpoint.COMPLETIONS: {"verbose": True}},
+    evidence_unstreamed={Endpoint.CHAT: {"verbose": True, "return_tokens": True}},
+    own_ids=_ids,
+    evidence_member="__verbose",
+    no_ids="llama-server streams no token IDs on chat: send the request with stream: false, verbose: true "
+    "and return_tokens: true.",
+    start_hint="Start llama-server with a model: llama-server -hf ggml-org/gpt-oss-20b-GGUF --jinja.",
+    tools_hint="Start llama-server with --jinja.",
+    tools_question="Is llama-server started with --jinja?",
+    tools_words=("--jinja",),
+    reasoning_hint="Start llama-server with --jinja, and without --reasoning-format none.",
+)

@@ -1,0 +1,55 @@
+"""SGLang: its Python server, and the Rust server that its wheels have from 0.5.19 on.
+
+Both are `sglang` in the model list, so a capture does not say which of them responded.
+
+- Python (from published sources, not run): `return_output_ids_in_sglext` brings `sglext.output_ids`, a list
+  for each choice, once at the end of a stream (pull request 34488; in 0.5.21), with the header
+  `x-sglext-ids-framed: 1` as an event of its own; unstreamed, `return_token_ids` brings
+  `choices[].response_token_ids` (pull request 30917; in 0.5.17).
+- Rust (0.5.19 to 0.5.23, run): it ignores these keys. With `logprobs` it sends `token_id` for the tokens of
+  chunks that deliver text, and `usage.completion_tokens` counts them all.
+- The Rust server parses with dynamo-parsers, which puts a line feed between two messages of one field.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from inspector.capture.capture import Endpoint
+from inspector.protocol.engines.engine import Engine
+from inspector.protocol.harmony.contract import STANDARD_FIELDS, Contract
+from inspector.protocol.wire.stream import token_ids
+
+
+def _ids(payload: Mapping[str, Any]) -> Sequence[int]:
+    """`sglext.output_ids` or `choices[0].response_token_ids`, of the first choice."""
+    extension = payload.get("sglext")
+    if isinstance(extension, dict):
+        by_choice = extension.get("output_ids")
+        if isinstance(by_choice, list) and by_choice:
+            return token_ids(by_choice[0] if isinstance(by_choice[0], list) else by_choice)
+    choices = payload.get("choices")
+    if isinstance(choices, list) and choices and isinstance(choices[0], dict):
+        return token_ids(choices[0].get("response_token_ids"))
+    return ()
+
+
+SGLANG: Final = Engine(
+    name="sglang",
+    label="SGLang",
+    program="sglang",
+    owners=("sglang",),
+    contract=Contract(fields=STANDARD_FIELDS, separator="\n"),
+    reasoning_keys=("reasoning_content",),
+    evidence={
+        Endpoint.CHAT: {"return_output_ids_in_sglext": True},
+        Endpoint.COMPLETIONS: {"return_token_ids": True},
+    },
+    evidence_unstreamed={Endpoint.CHAT: {"return_token_ids": True}},
+    own_ids=_ids,
+    evidence_member="sglext",
+    start_hint="Start SGLang with a model: python -m sglang.launch_server --model-path openai/gpt-oss-20b.",
+    tools_hint="Start SGLang's Python server with --tool-call-parser gpt-oss.",
+    tools_question="Is it SGLang's Rust server? Its command line offers no parser for calls of gpt-oss.",
+    tools_words=("tool-call parser", "tool-call-parser"),
+    reasoning_hint="Start SGLang with --reasoning-parser gpt-oss.",
+)
