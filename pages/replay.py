@@ -56,6 +56,7 @@ banner(
     rows=parts,
     notes=[] if readable is None else [readable],
     session=session,
+    example=captures.is_built_in(capture.name) or captures.is_of_matrix(capture.name),
     key="replay_banner",
 )
 

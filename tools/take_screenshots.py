@@ -42,7 +42,7 @@ def shoot_live(page: Page, address: str) -> None:
     page.goto(f"{address}/live")
     page.get_by_role("button", name="Start").click()
     page.get_by_text("leaked 2 reasoning tokens").first.wait_for()
-    page.get_by_text("delivered in tool call 1 arguments").wait_for()
+    page.get_by_text("get_weather(…)").first.wait_for()
     page.screenshot(path=SCREENSHOTS / "live.png")
 
 

@@ -56,6 +56,8 @@ class Summary:
     """Whose fault it is, the first sentence of `fault`; empty where that is unknown."""
     fault: str
     """Whose fault it is, what was done, and what that was checked against."""
+    proof: str
+    """The end of `fault` that says how that is known; empty where nothing is wrong, or nobody is blamed."""
     fixes: tuple[Fix, ...]
     """What to do, with links; empty where nothing is known or needed."""
     decided: bool
@@ -82,6 +84,7 @@ def summary(examined: Examined, choice: ChoiceReading | None = None) -> Summary:
         headline=verdict.sentence if headline is None else headline,
         blame=verdict.blame,
         fault=f"{verdict.blame} {verdict.sentence} {reason}".strip() if whole else verdict.why,
+        proof=reason if whole and verdict.blame else "",
         fixes=tuple(fixes(examined)),
         decided=examined.cause is None or not examined.cause.alternatives,
     )

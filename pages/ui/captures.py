@@ -22,7 +22,7 @@ from inspector.dashboard import (
     Upload,
     Violation,
 )
-from pages.ui.banner import facts
+from pages.ui.banner import FactRow, facts, times
 from pages.ui.fields import parts
 from pages.ui.state import Opened, Selection, Session
 from pages.ui.strip import Payload, pack
@@ -298,10 +298,10 @@ def payload(digest: str, choice: int, _inspection: Inspection) -> Payload:
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def fact_row(digest: str, choice: int, _inspection: Inspection) -> Sequence[tuple[str, str, str]]:
-    """The facts of one choice, for the chips under the verdict."""
+def fact_row(digest: str, choice: int, _inspection: Inspection) -> tuple[FactRow, FactRow]:
+    """The facts and the times of one choice, for the line under the verdict."""
     del digest
-    return facts(_inspection, choice)
+    return facts(_inspection, choice), times(_inspection, choice)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

@@ -84,3 +84,16 @@ def test_the_fix_of_a_capture_leads_to_the_column_of_its_release(app: str, open_
     page.get_by_role("button", name="vLLM 0.24.0 or newer").click()
     page.wait_for_url(re.compile("matrix.*release=0.24.0"))
     expect(page.get_by_role("heading", name="vLLM 0.24.0")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [768, 420])
+def test_columns_beyond_the_edge_are_announced_and_reached(app: str, open_page: Open, width: int) -> None:
+    page = open_page(width)
+    page.goto(f"{app}matrix?endpoint=chat&interval=3")
+    matrix = page.locator(".matrix")
+    last = matrix.locator("thead th").last
+    expect(last).not_to_be_in_viewport()
+    expect(matrix).to_have_css("mask-size", "100% 100%")
+    matrix.evaluate("box => box.scrollTo(box.scrollWidth, 0)")
+    expect(last).to_be_in_viewport()
+    expect(matrix).to_have_css("mask-size", "calc(100% + 56px) 100%")

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import inspector
@@ -84,6 +85,28 @@ def test_the_first_page_says_what_happened_in_few_words(app: str, open_page: Cal
     box = page.locator("canvas[data-part=pipeline]").bounding_box()
     assert box is not None
     assert box["y"] + box["height"] <= 900
+
+
+@pytest.mark.parametrize(
+    "capture", sorted(path.name.split(".jsonl")[0] for path in FIXTURES.glob("*.jsonl*"))
+)
+def test_every_example_is_told_in_few_words(app: str, open_page: Callable[..., Page], capture: str) -> None:
+    page = open_page(tokens=False)
+    opened(page, app, capture)
+    expect(page.get_by_text("Request", exact=True)).to_be_visible()
+    seen = page.evaluate(ABOVE_THE_FOLD)
+    assert len(seen["words"]) <= WORDS_AT_MOST, f"{len(seen['words'])}: {' '.join(seen['words'])}"
+    assert len(seen["focused"]) <= FOCUSED_AT_MOST, "\n".join(seen["focused"])
+
+
+def test_how_a_loss_is_known_is_told_on_demand(app: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(tokens=False)
+    opened(page, app)
+    details = page.locator(".banner details")
+    expect(details.get_by_text("Checked against 32 token IDs.")).to_be_hidden()
+    details.locator("summary").press("Enter")
+    expect(details.get_by_text("Checked against 32 token IDs.")).to_be_visible()
+    expect(details.get_by_role("link", name="vllm#26291")).to_be_visible()
 
 
 def test_the_command_that_tells_two_causes_apart_is_copied(app: str, open_page: Callable[..., Page]) -> None:

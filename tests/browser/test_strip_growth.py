@@ -16,14 +16,15 @@ Mount = Callable[..., Page]
 
 def test_two_servers_are_two_ribbons_under_one_row_of_tokens(mount: Mount) -> None:
     drawn = built_in(LEAK)
+    drawn["ribbons"][0]["label"] = "left: vLLM 0.14.1"
     drawn["ribbons"].append(
         {
-            "label": "vLLM 0.32.0",
+            "label": "right: vLLM 0.32.0",
             "runs": [[3, 6, "reasoning", "ok"], [21, 31, "tool_calls[0].arguments", "ok"]],
         }
     )
     page = mount(drawn, token=4)
-    assert page.locator(".lane-key").all_text_contents() == ["A", "B"]
+    assert page.locator(".lane-key").all_text_contents() == ["L", "R"]
     expect(page.locator(".token")).to_contain_text("vLLM 0.14.1")
     expect(page.locator(".token")).to_contain_text("in content, not in reasoning")
     assert page.locator(".row .ribbon.ok").count() > page.locator(".row .ribbon.misrouted").count()

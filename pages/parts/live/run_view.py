@@ -236,16 +236,18 @@ def _figures(pace: Pace) -> list[tuple[str, str]]:
 
 
 def _fields(run: LiveRun) -> list[tuple[str, str, int]]:
-    """Label, end and length of each field with delivered text; a call's name labels its arguments."""
+    """Label, end and length of each field with delivered text, named as in the picture."""
     texts = {text.field: text for text in run.texts() if text.length}
-    calls = {name.removesuffix(".name") + ".arguments": name for name in texts if name.endswith(".name")}
-    labelled = {calls[field] for field in texts if field in calls}
-    return [
-        (
-            f"{texts[calls[field]].tail}(…)" if field in calls else " ".join(field_words(field)),
-            text.tail,
-            text.length,
-        )
-        for field, text in texts.items()
-        if field not in labelled
-    ]
+    rows = []
+    for field, text in texts.items():
+        call, dot, part = field.rpartition(".")
+        name = texts.get(f"{call}.name")
+        if dot and part == "arguments" and name is not None:
+            rows.append((f"{name.tail}(…)", text.tail, text.length))
+        elif text is not name:
+            rows.append(
+                ("answer" if field == "content" else " ".join(field_words(field)), text.tail, text.length)
+            )
+        elif f"{call}.arguments" not in texts:
+            rows.append((f"{name.tail}(…)", "", 0))
+    return rows

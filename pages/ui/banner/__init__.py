@@ -4,7 +4,7 @@ Drawn with `textContent` only: the words may quote a server or a model.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
 
 import streamlit as st
@@ -17,11 +17,14 @@ from pages.ui.fields import Part
 from pages.ui.modules import loader
 from pages.ui.state import Session
 
-__all__ = ["banner", "facts", "sentence_banner"]
+__all__ = ["FactRow", "banner", "facts", "sentence_banner", "times"]
+
+FactRow: TypeAlias = Sequence[tuple[str, str, str]]
+"""Facts in one line: words before, the value, words after."""
 
 _ROWS_SHOWN: Final = 4
 _WARNINGS_SHOWN: Final = 2
-_TEXT_SHOWN: Final = 90
+_TEXT_SHOWN: Final = 60
 """Characters of a text that are shown, after which it is folded."""
 _AROUND: Final = 30
 """Characters beside a difference that are shown."""
@@ -42,34 +45,42 @@ def banner(
     *,
     key: str,
     choice: int = 0,
-    chips: Sequence[tuple[str, str, str]] | None = None,
+    chips: tuple[FactRow, FactRow] | None = None,
     prompt: Prompt | None = None,
     rows: Iterable[Mapping[str, Any]] = (),
     notes: Sequence[str] = (),
     session: Session | None = None,
+    example: bool = False,
 ) -> None:
     """Draw the summary of one choice, its facts, `notes` and what reading the file lost.
 
-    `chips` are the facts if they were computed before; `prompt` is the one that the page shows below; `rows`
-    are those of `fields.parts`, of which the differing ones are drawn. With a `session` there are buttons.
+    `chips` are `facts` and `times` if they were computed before; `prompt` is the one that the page shows
+    below; `rows` are those of `fields.parts`, of which the differing ones are drawn. With a `session` there
+    are buttons; of an `example` there is no server to check. Where something is wrong, the proof, the times,
+    `notes` and the thread of the known issue are folded.
     """
     summed = dashboard.summary(inspection, inspection.reading.choices[choice])
     severities = (difference.severity for difference in prompt.differences) if prompt else ()
+    shown, timed = (facts(inspection, choice), times(inspection, choice)) if chips is None else chips
+    folds = bool(summed.proof)
+    threads = [fix for fix in summed.fixes if (fix.url or "").startswith("https://")] if folds else []
     wanted = sentence_banner(
         summed.level,
         headline_with_prompt(summed, severities),
-        summed.fault,
-        facts(inspection, choice) if chips is None else chips,
+        summed.fault.removesuffix(summed.proof).rstrip(),
+        shown if folds else [*shown, *timed],
         blame=summed.blame,
         rows=rows,
-        fixes=summed.fixes,
+        fixes=[fix for fix in summed.fixes if fix not in threads],
         decided=summed.decided,
         notes=[
             *(dashboard.prompt_warnings(prompt)[:_WARNINGS_SHOWN] if prompt else ()),
-            *notes,
+            *(() if folds else notes),
             *inspection.notes,
         ],
+        details=_Details(timed, [summed.proof, *notes], threads) if folds else None,
         report=_report(inspection, key) if session is not None and summed.level is not Level.CLEAN else None,
+        checks=not example,
         key=key,
     )
     if session is None or wanted is None:
@@ -95,11 +106,19 @@ def _report(inspection: Inspection, key: str) -> str:
     return inspector.markdown_report(inspection)
 
 
+class _Details(NamedTuple):
+    """What is folded."""
+
+    times: FactRow
+    sentences: Sequence[str]
+    threads: Sequence[Fix]
+
+
 def sentence_banner(
     level: Level,
     sentence: str,
     why: str,
-    facts: Sequence[tuple[str, str, str]],
+    facts: FactRow,
     *,
     key: str,
     blame: str = "",
@@ -107,12 +126,15 @@ def sentence_banner(
     fixes: Sequence[Fix] = (),
     decided: bool = True,
     notes: Sequence[str] = (),
+    details: _Details | None = None,
     report: str | None = None,
+    checks: bool = True,
 ) -> str | None:
     """Draw any judgement: a sentence with its level, reason and facts (words, value, words).
 
     `blame` is the sentence that the reason begins with, which stands out.
-    Returns what a button asks for. Without a `report`, an empty one included, there are no buttons.
+    Returns what a button asks for. Without a `report`, an empty one included, there are no buttons; `checks`
+    adds the one that checks the server.
     """
     wrong = [row for row in rows if row["equal"] is False]
     result = _component(
@@ -137,7 +159,15 @@ def sentence_banner(
                 "decided": decided,
                 "facts": [list(fact) for fact in facts],
                 "notes": list(notes),
+                "details": None
+                if details is None
+                else {
+                    "facts": [list(fact) for fact in details.times],
+                    "sentences": list(details.sentences),
+                    "threads": [[thread.text, thread.url] for thread in details.threads],
+                },
                 "report": report,
+                "checks": checks,
             }
         ],
         on_wanted_change=lambda: None,
@@ -167,8 +197,8 @@ def _shortened(pieces: Sequence[Part] | None) -> list[Part] | None:
     return short
 
 
-def facts(inspection: Inspection, choice: int = 0) -> Sequence[tuple[str, str, str]]:
-    """Facts for the row of chips: words before, the value, words after."""
+def facts(inspection: Inspection, choice: int = 0) -> FactRow:
+    """The server, the endpoint and the size of a response."""
     reading = inspection.reading
     choice_reading = reading.choices[choice]
     counted = figures(reading, choice_reading)
@@ -186,6 +216,16 @@ def facts(inspection: Inspection, choice: int = 0) -> Sequence[tuple[str, str, s
     elif choice_reading.rebuilt is not None:
         amount = len(choice_reading.rebuilt.tokens)
         chips.append(("", number(amount), f"{plural(amount, 'token')}, reconstructed"))
+    return chips
+
+
+def times(inspection: Inspection, choice: int = 0) -> FactRow:
+    """How fast a response came, and why it ended."""
+    choice_reading = inspection.reading.choices[choice]
+    if not inspection.reading.spec.delivers:
+        return []
+    counted = figures(inspection.reading, choice_reading)
+    chips: list[tuple[str, str, str]] = []
     if counted.first_token_s is not None:
         chips.append(("first token", duration(counted.first_token_s), ""))
     if counted.tokens_per_s is not None:

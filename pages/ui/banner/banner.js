@@ -7,6 +7,7 @@ import { visibleParts } from "../text.js";
 /** @import { Component } from "../component.d.ts" */
 /** @import { FieldPart } from "../fields/stretch.js" */
 
+/** @typedef {[before: string, value: string, after: string]} Fact */
 /**
  * @typedef {object} Judgement
  * @property {string} level
@@ -17,9 +18,11 @@ import { visibleParts } from "../text.js";
  * @property {number} more rows that differ and are not here
  * @property {[text: string, url: string | null, command: boolean][]} fixes
  * @property {boolean} decided false where another cause remains
- * @property {[before: string, value: string, after: string][]} facts
+ * @property {Fact[]} facts
  * @property {string[]} notes
+ * @property {{ facts: Fact[], sentences: string[], threads: [text: string, url: string][] } | null} details folded
  * @property {string | null} report the bug report; empty until it is asked for, null where there are no buttons
+ * @property {boolean} checks whether a button checks the server
  */
 
 const UNKNOWN = { sign: "?", word: "no verdict" };
@@ -51,14 +54,33 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
   const want = (/** @type {string} */ wish) => setTriggerValue?.("wanted", wish);
   const last = make("div", "last");
   if (data.fixes.length) last.append(fix(data, want));
-  if (data.report !== null) last.append(buttons(root, data.report, want));
+  if (data.report !== null) last.append(buttons(root, data, data.report, want));
   if (last.childElementCount) card.append(last);
   for (const note of data.notes) card.append(paragraph("note", note, 600));
-  root.replaceChildren(card, facts(data.facts));
+  const below = make("div", "below");
+  below.append(facts(data.facts));
+  if (data.details) below.append(details(data.details, root.querySelector("details")?.open ?? false));
+  root.replaceChildren(card, below);
   drawn(parentElement);
 }
 
-/** @param {Judgement["facts"]} all */
+/**
+ * @param {NonNullable<Judgement["details"]>} folded
+ * @param {boolean} open
+ */
+function details({ facts: times, sentences, threads }, open) {
+  const box = make("details");
+  box.open = open;
+  box.append(make("summary", "", "details"));
+  for (const words of sentences) box.append(paragraph("", words, 900));
+  const known = make("p");
+  for (const [words, url] of threads) known.append("Known as ", link(words, url), ".");
+  if (threads.length) box.append(known);
+  if (times.length) box.append(facts(times));
+  return box;
+}
+
+/** @param {Fact[]} all */
 function facts(all) {
   const list = make("ul", "facts");
   list.setAttribute("aria-label", "Facts");
@@ -127,17 +149,22 @@ function fix({ fixes, decided }, want) {
       copy.onclick = () => put(copy, words);
       line.append(copy);
     } else if (url === null) line.append(...paragraph("", words, 900).childNodes);
-    else if (url.startsWith("https://")) {
-      const link = make("a", "", words);
-      Object.assign(link, { href: url, target: "_blank", rel: "noreferrer" });
-      line.append(link);
-    } else {
-      const link = make("button", "link", words);
-      link.onclick = () => want(`page ${url}`);
-      line.append(link);
+    else if (url.startsWith("https://")) line.append(link(words, url));
+    else {
+      const button = make("button", "link", words);
+      button.onclick = () => want(`page ${url}`);
+      line.append(button);
     }
   }
   return line;
+}
+
+/**
+ * @param {string} words
+ * @param {string} url
+ */
+function link(words, url) {
+  return Object.assign(make("a", "", words), { href: url, target: "_blank", rel: "noreferrer" });
 }
 
 /**
@@ -157,10 +184,11 @@ function put(button, text) {
 
 /**
  * @param {HTMLElement} root
+ * @param {Judgement} data
  * @param {string} report
  * @param {(wish: string) => void} want
  */
-function buttons(root, report, want) {
+function buttons(root, { checks }, report, want) {
   const box = make("div", "buttons");
   const copy = make("button", "main", COPIES);
   if (report && copied.get(root) !== report) put(copy, report);
@@ -169,10 +197,12 @@ function buttons(root, report, want) {
     if (report) put(copy, report);
     else want("report");
   };
+  box.append(copy);
+  if (!checks) return box;
   const check = make("button", "", "Check this server");
   check.title = "Send it prompts that break servers, and name what to change";
   check.onclick = () => want("check");
-  box.append(copy, check);
+  box.append(check);
   return box;
 }
 

@@ -130,6 +130,7 @@ export class Strip {
       this.view.relayout(0);
       if (this.selection.token !== null) this.view.reveal(this.selection.token);
       this.time.paint();
+      this.paint();
     };
     elements.tokens.open = remembered();
     elements.pipeline.addEventListener("keydown", (event) => onKey(this, event));
@@ -263,6 +264,7 @@ export class Strip {
     this.figure.paint({ shown, playing, live: this.feed !== null, selected: token, hover });
     this.tour.paint();
     this.view.mark({ selected: token, hover, shown, finding, range });
+    if (!this.elements.tokens.open) return; // nobody sees the panels
     this.panels.paint(model, selection, { finding, shown, playing });
     this.display.paint(shown);
     this.#paintRaw();
@@ -345,7 +347,8 @@ export class Strip {
 
   #paintRaw() {
     const { model, elements, selection } = this;
-    paintRaw(elements.raw, model, rawOf(model.key), selection.token);
+    const { playing } = this.time;
+    paintRaw(elements.raw, model, rawOf(model.key), selection.token, { playing });
   }
 
   /** Tell Python where the user is. */

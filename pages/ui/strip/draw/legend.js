@@ -5,6 +5,7 @@ import { visibleParts } from "../../text.js";
 import { fieldHue, fieldLetter } from "../model/delivery-lane.js";
 import { laneLetter } from "./token-row.js";
 
+/** @import { Lane } from "../model/delivery-lane.js" */
 /** @import { Model } from "../model/model.js" */
 
 /** Without `words`, the state is a kind of finding, and its label is shown.
@@ -40,7 +41,7 @@ export function paintLegend(element, model) {
   const shown = shownIn(model);
   const items = ENTRIES.filter((entry) => shown.has(nameOf(entry))).map((entry) => item(entry, model));
   if (model.lanes.length > 1) {
-    for (const [number, lane] of model.lanes.entries()) items.push(laneItem(lane.label, number));
+    items.push(...model.lanes.map(laneItem));
   }
   element.replaceChildren(...items);
 }
@@ -81,13 +82,10 @@ function item({ kind, state, hue, words }, { kinds }) {
   return element;
 }
 
-/**
- * @param {string} label
- * @param {number} number
- */
-function laneItem(label, number) {
+/** @param {Lane} lane */
+function laneItem(lane) {
   const element = make("span", "item");
-  const words = paint(make("span"), visibleParts(label, { spaces: false, most: 400 }));
-  element.append(make("b", "lane-key", laneLetter(number)), words);
+  const words = paint(make("span"), visibleParts(lane.label, { spaces: false, most: 400 }));
+  element.append(make("b", "lane-key", laneLetter(lane)), words);
   return element;
 }

@@ -109,7 +109,7 @@ export class Row {
       this.bars.push({ element, from: places[first], first, last, label, letter, wide, width: -1 });
     }
     if (model.lanes.length > 1) {
-      const name = make("span", "lane", laneLetter(number));
+      const name = make("span", "lane", laneLetter(lane));
       name.style.top = top;
       this.element.append(name);
     }
@@ -199,10 +199,10 @@ export class Row {
 
 /**
  * The letter that stands for a lane in the legend and in its rows.
- * @param {number} number
+ * @param {Lane} lane of a comparison: left or right
  */
-export function laneLetter(number) {
-  return String.fromCharCode(65 + number);
+export function laneLetter(lane) {
+  return lane.label.slice(0, 1).toUpperCase();
 }
 
 /**

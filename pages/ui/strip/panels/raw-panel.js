@@ -27,12 +27,14 @@ const cards = new WeakMap();
  * @param {Model} model
  * @param {RawEvents | null} raw
  * @param {number | null} token
+ * @param {{ playing: boolean }} now while it plays, Python is not asked for each token's event
  */
-export function paintRaw(box, model, raw, token) {
+export function paintRaw(box, model, raw, token, { playing }) {
   box.hidden = raw === null;
   if (raw === null) return;
   const mine = cardsIn(box, raw.events.length);
-  for (const [n, one] of raw.events.entries()) paintCard(mine[n], one, isLate(model, raw, token), token);
+  const late = !playing && isLate(model, raw, token);
+  for (const [n, event] of raw.events.entries()) paintCard(mine[n], event, late, token);
 }
 
 /**

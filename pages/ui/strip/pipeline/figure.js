@@ -198,7 +198,8 @@ export class Figure {
         return 1;
       },
     });
-    const hidden = model.unit === "token" && slots.hasPills;
+    // Reconstructed headers were never on the wire, so there is nothing more to see in them.
+    const hidden = model.unit === "token" && slots.hasPills && !model.reconstructed;
     elements["pipeline-framing"].hidden = !hidden && !this.framing;
     elements["pipeline-framing"].textContent = this.framing ? "hide headers" : "headers";
     elements["pipeline-fit"].hidden = this.fitted || this.least >= LEGIBLE;

@@ -53,6 +53,7 @@ export class Tour {
     const { elements, selection, model, time } = strip;
     elements["watch-word"].textContent = time.playing ? "Skip" : "Watch it happen";
     elements.watch.disabled = model.count === 0;
+    elements.watch.style.visibility = strip.feed ? "hidden" : ""; // it happens now
     const token = selection.hover ?? (this.touched ? selection.token : null);
     const words = token === null || time.playing ? "" : describeCell(model, token);
     if (elements["pipeline-words"].textContent !== words) elements["pipeline-words"].textContent = words;
