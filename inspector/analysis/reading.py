@@ -344,7 +344,7 @@ class Reader:
             evidence=evidence,
             tokens=tokens,
             transcript=transcript,
-            expected=expect(transcript, contract),
+            expected=expect(transcript, contract, last_id=tokens.ids[-1] if tokens else None),
             deltas=choice.deltas,
             finals=choice.item_finals if self.stream.final_event is None else choice.finals,
             finish_reason=choice.finish_reason,

@@ -84,7 +84,6 @@ def _evidence(_script: Script) -> Mapping[str, Any]:
 DYNAMO: Final = LabServer(
     name="dynamo",
     label="Dynamo",
-    engine="Dynamo",
     conditions=CONDITIONS,
     excludes=_excludes,
     evidence=_evidence,

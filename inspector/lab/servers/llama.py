@@ -265,7 +265,6 @@ LLAMA_SERVER: Final = LabServer(
     name=NAME,
     label="llama-server",
     note="With tools its grammar may refuse a token of the script (*).",
-    engine="llama-server",
     conditions=(STREAMED, UNSTREAMED),
     excludes=_excludes,
     evidence=_evidence,

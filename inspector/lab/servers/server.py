@@ -51,8 +51,6 @@ class LabServer:
     """`Environment.package`, and the beginning of the names of its result files."""
     label: str
     """For users, with what is special about its configuration."""
-    engine: str
-    """Its name in `inspector.protocol.engines`."""
     endpoints: tuple[Endpoint, ...] = (Endpoint.CHAT,)
     conditions: tuple[str, ...]
     """Conditions of the matrix: schedules of steps, and `unstreamed`."""

@@ -80,7 +80,6 @@ def _row(name: str, tool_call_parser: str, note: str) -> LabServer:
         name=name,
         label=f"SGLang Rust ({tool_call_parser})",
         note=note,
-        engine="SGLang Rust",
         conditions=CONDITIONS,
         excludes=_excludes,
         evidence=_evidence,

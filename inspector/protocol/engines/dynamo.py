@@ -6,7 +6,8 @@ Run: 1.4.2 and 1.6.1.
   `nvext.completion_token_ids` (pull request 9649). 1.4.2 sends none where the request has tools. It rejects
   `return_token_ids` with status 400.
 - It never reports an error of its parser: the log has "Harmony parse error", the response ends as usual.
-- A line feed separates a second or later message of one field from the one before.
+- A line feed separates a second or later message of one field from the one before. A last <|endoftext|> is a
+  stop token, not text.
 - Responses has no reasoning.
 """
 
@@ -15,7 +16,8 @@ from typing import Any, Final
 
 from inspector.capture.capture import Endpoint
 from inspector.protocol.engines.engine import Engine
-from inspector.protocol.harmony.contract import STANDARD_FIELDS, Contract
+from inspector.protocol.harmony.contract import Contract
+from inspector.protocol.harmony.violations import ENDOFTEXT
 from inspector.protocol.wire.stream import token_ids
 
 _EVIDENCE: Final = {"nvext": {"extra_fields": ["completion_token_ids"]}}
@@ -31,7 +33,7 @@ DYNAMO: Final = Engine(
     label="Dynamo",
     program="dynamo",
     owners=("nvidia",),
-    contract=Contract(fields=STANDARD_FIELDS, separator="\n"),
+    contract=Contract(separator="\n", ends_in_no_text=frozenset({ENDOFTEXT})),
     reasoning_keys=("reasoning_content",),
     evidence={Endpoint.CHAT: _EVIDENCE, Endpoint.COMPLETIONS: _EVIDENCE},
     own_ids=_ids,

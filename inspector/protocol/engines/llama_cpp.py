@@ -4,6 +4,7 @@
   those of `logprobs`, which it rejects with status 400 where the request has tools.
 - Its parser fails with status 500, or an error event without `[DONE]`: "output that does not match the
   expected peg-native format".
+- A last <|endoftext|> is a stop token, not text.
 - With tools a grammar constrains the tokens from ` to=functions` on.
 """
 
@@ -13,6 +14,8 @@ from typing import Any, Final
 
 from inspector.capture.capture import Endpoint
 from inspector.protocol.engines.engine import Engine
+from inspector.protocol.harmony.contract import Contract
+from inspector.protocol.harmony.violations import ENDOFTEXT
 from inspector.protocol.wire.stream import token_ids
 
 
@@ -27,6 +30,7 @@ LLAMA_CPP: Final = Engine(
     program="llama.cpp",
     owners=("llamacpp",),
     fingerprint=re.compile(r"(?P<version>b\d{3,6}(?:-\w{1,40})?)$"),
+    contract=Contract(ends_in_no_text=frozenset({ENDOFTEXT})),
     reasoning_keys=("reasoning_content",),
     evidence={Endpoint.COMPLETIONS: {"verbose": True}},
     evidence_unstreamed={Endpoint.CHAT: {"verbose": True, "return_tokens": True}},

@@ -8,7 +8,8 @@ Both are `sglang` in the model list, so a capture does not say which of them res
   `choices[].response_token_ids` (pull request 30917; in 0.5.17).
 - Rust (0.5.19 to 0.5.23, run): it ignores these keys. With `logprobs` it sends `token_id` for the tokens of
   chunks that deliver text, and `usage.completion_tokens` counts them all.
-- The Rust server parses with dynamo-parsers, which puts a line feed between two messages of one field.
+- The Rust server parses with dynamo-parsers, which puts a line feed between two messages of one field, and
+  takes a last <|endoftext|> for a stop token, not for text.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,8 @@ from typing import Any, Final
 
 from inspector.capture.capture import Endpoint
 from inspector.protocol.engines.engine import Engine
-from inspector.protocol.harmony.contract import STANDARD_FIELDS, Contract
+from inspector.protocol.harmony.contract import Contract
+from inspector.protocol.harmony.violations import ENDOFTEXT
 from inspector.protocol.wire.stream import token_ids
 
 
@@ -38,7 +40,7 @@ SGLANG: Final = Engine(
     label="SGLang",
     program="sglang",
     owners=("sglang",),
-    contract=Contract(fields=STANDARD_FIELDS, separator="\n"),
+    contract=Contract(separator="\n", ends_in_no_text=frozenset({ENDOFTEXT})),
     reasoning_keys=("reasoning_content",),
     evidence={
         Endpoint.CHAT: {"return_output_ids_in_sglext": True},

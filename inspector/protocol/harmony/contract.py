@@ -41,6 +41,8 @@ class Contract:
     """Channels on which a recipient means nothing: their messages go by the channel."""
     separator: str = ""
     """What the server puts between two messages that it delivers in one field."""
+    ends_in_no_text: frozenset[int] = frozenset()
+    """Tokens that are text within a body, but not as the last token of the response."""
 
 
 STANDARD: Final = Contract()
@@ -98,8 +100,9 @@ class Expected:
         ]
 
 
-def expect(transcript: Transcript, contract: Contract = STANDARD) -> Expected:
-    """Where each body of a transcript should arrive."""
+def expect(transcript: Transcript, contract: Contract = STANDARD, *, last_id: int | None = None) -> Expected:
+    """Where each body of a transcript should arrive; `last_id` is its last token."""
+    ends_in_no_text = last_id in contract.ends_in_no_text
     segments: list[Segment] = []
     calls: list[ExpectedCall] = []
     for number, message in enumerate(transcript.messages):
@@ -109,7 +112,10 @@ def expect(transcript: Transcript, contract: Contract = STANDARD) -> Expected:
         recipient = message.header.recipient or ""
         if field is None and _calls_function(message, contract):
             field = tool_arguments(len(calls))
-        segment = Segment(start=message.body, end=message.body_end, field=field, message=number)
+        end = message.body_end
+        if ends_in_no_text and message.body < end == transcript.count:
+            end -= 1
+        segment = Segment(start=message.body, end=end, field=field, message=number)
         segments.append(segment)
         if field is not None and field not in {REASONING, CONTENT}:
             calls.append(

@@ -13,7 +13,6 @@ from inspector.lab.score import ScriptOutcome, score
 from inspector.lab.scripts import load
 from inspector.lab.servers.serving import step_events
 from inspector.lab.servers.sglang import SGLANG_RUST, SGLANG_RUST_CLI
-from inspector.lab.servers.table import SERVERS
 from inspector.lab.standin.steps import schedule_of
 from inspector.protocol.engines import DEFAULT
 from inspector.protocol.engines.vllm_rust import VLLM_RUST
@@ -70,4 +69,3 @@ def test_advice_for_vllm_uses_no_cell_of_another_server() -> None:
     assert {
         engine for issue in measured["issues"].values() for endpoint in issue.values() for engine in endpoint
     } <= engines
-    assert not {server.engine for server in SERVERS.values()} & engines

@@ -16,7 +16,11 @@ from inspector.issues import catalogue, diagnose_text
 from inspector.net.client.address import Server
 from inspector.net.client.request import LiveRequest, body
 from inspector.net.client.server_info import owner_in
-from inspector.protocol.engines import DEFAULT, ENGINES, engine_of, versions_in
+from inspector.protocol.engines import DEFAULT, ENGINES, OWN_IDS, Engine, engine_of, versions_in
+from inspector.protocol.engines.desktop import OLLAMA
+from inspector.protocol.engines.dynamo import DYNAMO
+from inspector.protocol.engines.llama_cpp import LLAMA_CPP
+from inspector.protocol.engines.sglang import SGLANG
 from inspector.protocol.engines.vllm import VLLM
 from inspector.protocol.engines.vllm_rust import VLLM_RUST
 from inspector.protocol.wire.chat import ChatReader
@@ -130,25 +134,29 @@ def test_a_hint_names_no_release_that_is_reached_and_no_key_that_was_sent(
     assert ("send `return_token_ids" in hint) is not asked
 
 
-def test_a_request_asks_an_engine_by_its_own_key() -> None:
-    own = replace(VLLM, evidence_keys={Endpoint.CHAT: "return_output_ids_in_sglext"})
-    sent = body(LiveRequest(model="m", prompt="Hi"), own)
-    assert sent["return_output_ids_in_sglext"] is True
-    assert "return_token_ids" not in sent
+@pytest.mark.parametrize(
+    ("engine", "asked"),
+    [
+        (VLLM, {"return_token_ids": True}),
+        (SGLANG, {"return_output_ids_in_sglext": True}),
+        (DYNAMO, {"nvext": {"extra_fields": ["completion_token_ids"]}}),
+        (LLAMA_CPP, {}),
+        (OLLAMA, {}),
+    ],
+)
+def test_a_request_asks_each_server_for_what_it_has(engine: Engine, asked: Mapping[str, Any]) -> None:
+    plain = body(LiveRequest(model="m", prompt="Hi", token_ids=False), engine)
+    assert body(LiveRequest(model="m", prompt="Hi"), engine) == {**plain, **asked}
 
 
-def test_ids_in_a_place_of_the_servers_own_are_read() -> None:
-    def ids_of(chunk: Mapping[str, Any]) -> list[int]:
-        own = chunk.get("sglext")
-        return own["output_ids"] if isinstance(own, dict) else []
-
-    told = Stream(own_ids=(ids_of,))
+def test_ids_at_the_end_of_a_stream_are_read() -> None:
+    stream = Stream(own_ids=OWN_IDS)
     chunks = [
         chat_chunk(None, {"content": "Hi"}),
-        '{"choices": [], "sglext": {"output_ids": [200005, 17196]}}',
+        '{"choices": [], "sglext": {"output_ids": [[200005, 17196], [1]]}}',
     ]
-    ChatReader(told).receive([Event(chunk) for chunk in chunks])
-    assert (told.choice(0).tokens.ids, told.choice(0).tokens.events) == ([200005, 17196], [1, 1])
+    ChatReader(stream).receive([Event(chunk) for chunk in chunks])
+    assert (stream.choice(0).tokens.ids, stream.choice(0).tokens.events) == ([200005, 17196], [1, 1])
 
 
 # --- the Rust front end, by the facts measured on 0.33.0 ---
