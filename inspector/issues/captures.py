@@ -42,6 +42,7 @@ from inspector.issues.reference_parsers import ParserResult, parser_results
 from inspector.issues.release_bounds import Bounds, release_bounds
 from inspector.issues.scan import ReportedVersion
 from inspector.issues.steps import Situation, situation_of
+from inspector.protocol.engines import DEFAULT
 from inspector.protocol.harmony.parser_errors import parser_error
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.violations import BETWEEN, Violation
@@ -262,6 +263,10 @@ def _candidates(
             continue
         if issue.engines and engine.name not in issue.engines:
             continue
+        if reading.engine_told and not issue.engines and issue.sides[0] is IssueSide.SERVER:
+            affected = issue.affected.keys() or {DEFAULT.program}
+            if not engine.is_among(affected):  # the fault of another server's parser
+                continue
         request_matches = request_holds(issue, request)
         if request_matches is False or (
             request_matches is None and issue.request and not (issue.patterns or issue.may_match)

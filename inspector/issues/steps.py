@@ -96,9 +96,15 @@ def situation_of(reading: Reading) -> Situation:
 def steps_for(issue: Issue, situation: Situation) -> tuple[str, ...]:
     """What to do, best first; at least one step."""
     release = situation.engine.labelled(situation.version)
-    return tuple(step.text for step in steps_in(issue, situation)) or (
-        f"{release} already has the known fix: report this stream to its developers.",
-    )
+    report = f"Report this stream to the developers of {situation.engine.label}."
+    if _upgrades(issue, situation.engine):
+        report = f"{release} already has the known fix: report this stream to its developers."
+    return tuple(step.text for step in steps_in(issue, situation)) or (report,)
+
+
+def _upgrades(issue: Issue, engine: Engine) -> bool:
+    """Whether the releases that the steps of an issue name are those of a server."""
+    return engine.is_among(issue.affected.keys() | issue.fixed_in.keys() or {DEFAULT.program})
 
 
 def first_step(issue: Issue, situation: Situation) -> str:
@@ -116,6 +122,8 @@ def steps_in(issue: Issue, situation: Situation) -> list[Step]:
     """The steps that make sense, best first, with the measured upgrade in place of the catalogue's."""
     measurement = measured(issue.measured_as or issue.id, situation)
     sensible = [step for step in issue.steps if _fits(step, situation)]
+    if not _upgrades(issue, situation.engine):
+        sensible = [step for step in sensible if not step.upgrade]
     if situation.endpoint is Endpoint.COMPLETIONS and situation.endpoint not in issue.endpoints:
         # No release parses completions, so none repairs what is in them.
         sensible = [step for step in sensible if not step.upgrade] or sensible

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +30,8 @@ class Engine:
     """Its name in a sentence, for a server that has several front ends."""
     program: str
     """Its name in `affected` and `fixed_in` of the catalogue of known issues."""
+    released_with: str = ""
+    """The program that it is a part of, whose releases it has."""
 
     # --- how to recognize it, and its version ---
 
@@ -137,6 +139,10 @@ class Engine:
         if self.evidence is None:
             return {spec.evidence_key: True} if spec.evidence_key else {}
         return self.evidence.get(spec.endpoint, {})
+
+    def is_among(self, programs: Collection[str]) -> bool:
+        """Whether programs of the catalogue are this server, or the one that it is a part of."""
+        return self.program in programs or self.released_with in programs
 
     def or_newer(self, since: str, version: str | None) -> str:
         """A release or newer, for advice; empty if the server is known to run one."""

@@ -25,6 +25,7 @@ VLLM_RUST: Final = Engine(
     label="vLLM (Rust front end)",
     front_end="vLLM's Rust front end",
     program="vllm-rust",
+    released_with="vllm",
     owners=("vllm-frontend-rs",),
     contract=Contract(fields=STANDARD_FIELDS, separator="\n", calls_never_on=frozenset({"final"})),
     lacks=frozenset({Endpoint.RESPONSES}),
