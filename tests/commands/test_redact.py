@@ -14,7 +14,7 @@ from tests.support.builtin import CAPTURES, RESPONSES, TOOL
 from tests.support.command import ROOT
 from tests.support.raw_server import raw_server
 
-LONG = "My grandmother keeps 4711 bees in Oberammergau"
+LONG = "My grandmother keeps 4711081547 bees in Oberammergau"
 
 
 def contents(folder: Path) -> str:
@@ -64,7 +64,7 @@ def test_record_and_probe_store_no_text(tmp_path: Path, capsys: pytest.CaptureFi
     rows = [json.loads(line) for line in (tmp_path / "probe" / "rows.jsonl").read_text().splitlines()]
     assert {row["prompt"] for row in rows} == {"prompt 1"}
     text = contents(tmp_path)
-    assert not any(word in text for word in ("grandmother", "Oberammergau", "4711", "Think"))
+    assert not any(word in text for word in ("grandmother", "Oberammergau", "4711081547", "Think"))
 
 
 def test_the_examples_are_those_of_the_docs() -> None:

@@ -97,7 +97,7 @@ class Logprobs:
                 case "bytes", list():
                     text = self._token_name(str(name)).encode("utf-8", "replace")
                     copy[key] = list(text if certain is None else token_bytes(certain))
-                case "id", int():
+                case "id" | "token_id", int():
                     copy[key] = self._standins.token(item) if certain is None else certain
                 case "top_logprobs", list():
                     copy[key] = [

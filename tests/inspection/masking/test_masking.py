@@ -16,7 +16,7 @@ from inspector.files.store import FIXTURES, load
 from inspector.inspection.inspection import inspect
 from inspector.inspection.masking import MaskingFailed, Standins, masked
 from inspector.inspection.masking.capture import findings_of
-from inspector.inspection.masking.vocabulary import GRAMMAR
+from inspector.inspection.masking.vocabulary import GRAMMAR, KEYS
 from inspector.lab.results import capture_of, every_run
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.vocab import Marker, encode, encode_plain, token_bytes
@@ -98,11 +98,11 @@ def protocol(value: Any) -> Iterator[str]:
 def left_in(found: Capture, original: Capture) -> set[bytes]:
     """Pieces of the original's text in a redacted capture."""
     content = everything(found)
-    said = {"harmony_capture"}
+    said = {"harmony_capture", *KEYS}
     for event in original.events:
         with suppress(ValueError):
             said.update(protocol(json.loads(event.data)))
-    words = (" ".join(f'"{word}":"' for word in said) + SYSTEM).encode()
+    words = (" ".join(f'{{"{word}":"' for word in said) + SYSTEM).encode()
     every = {piece for text in texts(original) for piece in pieces(text)}
     return {piece for piece in every if piece in content and piece not in words}
 
