@@ -228,7 +228,8 @@ def _fates(
     for run in choice.transcript.rejected_runs:
         by_cell[run.start : run.end] = [rejected] * (run.end - run.start)
     # Of two fates of one token the one counts that brought it into a field, else the first one.
-    for fate in sorted(fates[::-1], key=lambda fate: fate.delivered_in is not None):
+    arrived_first = sorted(fates, key=lambda fate: fate.delivered_in is None)
+    for fate in arrived_first[::-1]:
         own = None if fate.field is None else lanes[fate.field]
         lane = None if fate.delivered_in is None else lanes[fate.delivered_in]
         outside = fate.message is None and by_cell[fate.start] == rejected
