@@ -63,17 +63,18 @@ class Basics:
             return None
 
     def _versions(self) -> Check:
-        version_info = self._get(f"{self.server.root}/version", "/version")
+        path = self.engine.version_path
+        version_info = self._get(f"{self.server.root}{path}", path)
         version = version_info.get("version") if isinstance(version_info, dict) else None
         if not isinstance(version, str):
             return unknown(
                 "version",
-                "/version does not report a release.",
+                f"{path} does not report a release.",
                 f"A proxy may hide it, or this is not {self.engine.label}; name the server itself in "
                 "--base-url.",
             )
         self.version = version
-        return ok("version", f"/version reports {version}.")
+        return ok("version", f"{path} reports {version}.")
 
     def _front_end(self, owner: str | None) -> Check:
         name, assumed = "front end", f"{DEFAULT.front_end} is assumed."

@@ -15,6 +15,7 @@ from inspector.net.client.address import Server
 from inspector.net.client.failures import connection_failure, refusal
 from inspector.net.client.outcome import RequestFailed
 from inspector.net.client.redirects import checked, within_host
+from inspector.protocol.engines import engine_of
 from inspector.protocol.wire.endpoints import spec_of
 from inspector.protocol.wire.stream import loads
 
@@ -47,23 +48,23 @@ async def version_and_owner(
 ) -> tuple[str | None, str | None]:
     """The version that the server reports and the owner of a model (`owned_by`); None where it reports none.
 
-    Raises ConnectionFailed if it has neither `/version`, which only vLLM has, nor a model list.
+    Raises ConnectionFailed if it has neither a model list nor a version where its engine reports one.
     """
-    version_info, failure = None, None
-    try:
-        version_info = await get_json(server, f"{server.root}/version", client)
-    except ConnectionFailed as error:
-        failure = error
-    version = version_info.get("version") if isinstance(version_info, dict) else None
-    # The built-in server and proxies may report a word; only a number is a version.
-    version = version if isinstance(version, str) and version[:1].isdecimal() else None
-    owner = None
+    owner, failure = None, None
     try:
         owner = owner_in(await get_json(server, f"{server.v1}/models", client), model)
+    except ConnectionFailed as error:
+        failure = error
+    version_info = None
+    try:
+        path = engine_of(owned_by=owner).version_path
+        version_info = await get_json(server, f"{server.root}{path}", client)
     except ConnectionFailed:
         if failure is not None:
-            raise failure from None
-    return version, owner
+            raise
+    version = version_info.get("version") if isinstance(version_info, dict) else None
+    # The built-in server and proxies may report a word; only a number is a version.
+    return version if isinstance(version, str) and version[:1].isdecimal() else None, owner
 
 
 def owner_in(models: object, model: str | None = None) -> str | None:

@@ -173,10 +173,10 @@ class Tap:
     async def _ask_version(self) -> None:
         with suppress(httpx.HTTPError, TimeoutError, OSError):
             async with asyncio.timeout(_VERSION_S):
-                version_info = await self._get_json(b"/version")
+                self.owned_by = owner_in(await self._get_json(self._models))
+                version_info = await self._get_json(self.engine.version_path.encode())
                 version = version_info.get("version") if isinstance(version_info, dict) else None
                 self.version = version if isinstance(version, str) else None
-                self.owned_by = owner_in(await self._get_json(self._models))
 
     async def _get_json(self, path: bytes) -> object:
         response = await self.send(self.request("GET", path, []))

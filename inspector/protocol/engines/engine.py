@@ -35,6 +35,8 @@ class Engine:
 
     # --- how to recognize it, and its version ---
 
+    version_path: str = "/version"
+    """Where it reports its version, as `version` of an object."""
     owners: tuple[str, ...]
     """Values of `owned_by` in its `/v1/models`."""
     fingerprint: re.Pattern[str] | None = None
@@ -85,6 +87,8 @@ class Engine:
     `choices[].token_ids`."""
     evidence_member: str = ""
     """The member of a response that comes only with its evidence, where that is not `token_ids`."""
+    ids_ignored: str = ""
+    """What to do where a request asks for token IDs and none came, if it is particular to the server."""
     no_ids: str = ""
     """Why no stream of it has all token IDs, and what to do instead; empty where one can."""
 
@@ -174,6 +178,8 @@ class Engine:
         release = self.or_newer(self.all_ids_since.get(spec.endpoint, self.ids_since), version)
         if not requested:
             return f"To find out, send `{keys}` with the request{f' ({release})' if release else ''}."
+        if self.ids_ignored:
+            return f"The request already has `{keys}`: {self.ids_ignored}"
         where = f"to {release}, and not through" if release else "to the server itself, not through"
         return (
             f"The request already has `{keys}`: send it {where} a proxy that may remove the IDs, "

@@ -39,6 +39,7 @@ SGLANG: Final = Engine(
     name="sglang",
     label="SGLang",
     program="sglang",
+    version_path="/server_info",
     owners=("sglang",),
     contract=Contract(separator="\n", ends_in_no_text=frozenset({ENDOFTEXT})),
     reasoning_keys=("reasoning_content",),
@@ -49,6 +50,8 @@ SGLANG: Final = Engine(
     evidence_unstreamed={Endpoint.CHAT: {"return_token_ids": True}},
     own_ids=_ids,
     evidence_member="sglext",
+    ids_ignored="the Rust server ignores it; ask for logprobs, which name the tokens of delivered text, or "
+    "use the Python server.",
     start_hint="Start SGLang with a model: python -m sglang.launch_server --model-path openai/gpt-oss-20b.",
     tools_hint="Start SGLang's Python server with --tool-call-parser gpt-oss.",
     tools_question="Is it SGLang's Rust server? Its command line offers no parser for calls of gpt-oss.",

@@ -88,9 +88,9 @@ def without_response_messages(text: str) -> str:
 
 
 def without_member(text: str, name: str) -> str | None:
-    """A payload without a member of its object, other text as it is; None if nothing else is in its chunk.
+    """A payload without a member of its object; None if its chunk was sent for that alone.
 
-    SGLang sends a chunk without choices for `sglext` alone.
+    SGLang sends a chunk without choices for `sglext`, Dynamo one with empty deltas for `nvext`.
     """
     if f'"{name}"' not in text:
         return text
@@ -102,12 +102,19 @@ def without_member(text: str, name: str) -> str | None:
     before = text[: text.rindex(f'"{name}"', 0, start)].rstrip()
     after = text[end:].lstrip()
     if "choices" in spans and "usage" not in spans:
-        first, last = spans["choices"]
-        if not text[first + 1 : last - 1].strip():
+        choices = json.loads(text[slice(*spans["choices"])])
+        if isinstance(choices, list) and all(map(_is_empty, choices)):
             return None
     if before.endswith(","):
         return before[:-1] + text[end:]
     return before + (after[1:] if after.startswith(",") else text[end:])
+
+
+def _is_empty(choice: object) -> bool:
+    if not isinstance(choice, dict) or choice.get("finish_reason") is not None or choice.get("logprobs"):
+        return False
+    delta = choice.get("delta")
+    return isinstance(delta, dict) and not any(value is not None for value in delta.values())
 
 
 def _members(text: str, at: int) -> Iterator[tuple[str, int, int]]:

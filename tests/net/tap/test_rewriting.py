@@ -1,6 +1,7 @@
 """Token ids asked for on behalf of a client: the capture has them, the client does not see them."""
 
 import json
+import string
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -16,7 +17,11 @@ from inspector.inspection.inspection import inspect
 from inspector.lab.results import all_runs, capture_of
 from inspector.net.tap import rewriting
 from inspector.net.tap.rewriting import EventRewriter, ask_for_ids, body_without_ids
-from inspector.protocol.wire.strip_ids import without_response_messages, without_token_ids
+from inspector.protocol.wire.strip_ids import (
+    without_member,
+    without_response_messages,
+    without_token_ids,
+)
 from tests.support.builtin import CAPTURES, CHATS
 from tests.support.listening import listening
 from tests.support.upstreams import SSE, Echo, ask, sent, tapped
@@ -107,6 +112,39 @@ def test_a_request_gets_one_key_and_stays_as_it_is(raw: bytes, with_key: bytes |
     assert ask_for_ids(raw, body, {"return_token_ids": True}) == with_key
     if with_key is not None:
         assert json.loads(with_key) == {**body, "return_token_ids": True}
+
+
+NAMES = st.text(string.ascii_letters, min_size=1, max_size=4)
+VALUES = st.recursive(
+    st.none() | st.integers() | st.text(max_size=5), lambda inner: st.lists(inner, max_size=3)
+)
+
+
+@given(st.dictionaries(NAMES, VALUES, max_size=4), st.integers(0, 4), VALUES, st.sampled_from([None, 1]))
+def test_a_payload_loses_one_member_and_nothing_else(
+    others: dict[str, Any], at: int, value: Any, indent: int | None
+) -> None:
+    rows = [row for row in others.items() if row[0] != "nvext"]
+    rows.insert(at, ("nvext", value))
+    without = without_member(json.dumps(dict(rows), indent=indent), "nvext")
+    assert without is not None
+    assert json.loads(without) == {key: item for key, item in rows if key != "nvext"}
+
+
+@pytest.mark.parametrize(
+    ("choices", "comes"),
+    [
+        ([], False),
+        ([{"index": 0, "delta": {}, "finish_reason": None}], False),
+        ([{"index": 0, "delta": {"role": "assistant"}, "finish_reason": None}], True),
+        ([{"index": 0, "delta": {}, "finish_reason": "stop"}], True),
+    ],
+)
+def test_a_chunk_that_a_server_sends_for_its_own_ids_alone_is_dropped(choices: Any, comes: bool) -> None:
+    chunk = json.dumps({"choices": choices, "nvext": {"completion_token_ids": [1]}})
+    assert (without_member(chunk, "nvext") is not None) is comes
+    used = json.dumps({"choices": choices, "nvext": {}, "usage": {"completion_tokens": 1}})
+    assert without_member(used, "nvext") is not None
 
 
 def test_an_unstreamed_body_loses_its_ids_and_nothing_else() -> None:
