@@ -1,13 +1,16 @@
 """SGLang's Rust server and Dynamo's front end, started: their cells, their steps, their sockets."""
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
+import httpx
 import pytest
 
+from inspector.analysis.reading import Evidence, read
 from inspector.capture.capture import Capture, Endpoint
 from inspector.files.store import FIXTURES
 from inspector.lab.paths import LabPaths, default_root
@@ -21,6 +24,8 @@ from inspector.lab.servers.dynamo import DYNAMO
 from inspector.lab.servers.server import LabServer
 from inspector.lab.servers.sglang import SGLANG_RUST
 from inspector.lab.session import LabSession
+from inspector.protocol.wire.endpoints import spec_of
+from tests.support.upstreams import tapped
 
 pytestmark = pytest.mark.vllm
 
@@ -33,6 +38,8 @@ SCRIPTS = [
     "assistantary",
     "cut_in_answer",
 ]
+
+ONE_TIME = re.compile(rb'"(id|created)":("[^"]*"|\d+)')
 
 LISTENING = "0A"
 LOOPBACK = {"0100007F", "00000000000000000000000001000000"}
@@ -73,6 +80,32 @@ def test_outcomes_and_steps_are_those_of_the_shipped_matrix(
         key = target.endpoint, target.script.name
         assert score(target.script, capture).outcome is shipped.scores[key].outcome, target
     assert len(kept) == len(SCRIPTS)
+
+
+@pytest.mark.parametrize("script", ["plain", "marker_lookalikes", "two_calls_by_end"])
+@pytest.mark.parametrize("streamed", [True, False])
+def test_the_tap_changes_no_byte_of_what_the_client_gets(
+    running: tuple[LabServer, ServerProcess], script: str, streamed: bool
+) -> None:
+    server, process = running
+    body = server.body(Endpoint.CHAT, named([script])[0], steps="3")
+    body = {key: value for key, value in body.items() if key not in {"nvext", "logprobs"}}
+    body["stream"] = streamed
+    if not streamed:
+        body.pop("stream_options", None)
+    path = spec_of(Endpoint.CHAT).full_path
+
+    def answer(address: str) -> bytes:
+        response = httpx.post(f"{address}{path}", json=body, timeout=60)
+        assert response.status_code == 200, response.text
+        return ONE_TIME.sub(rb'"\1":0', response.content)
+
+    with tapped(process.base_url, add_token_ids=True) as (address, kept):
+        direct, through_tap = answer(process.base_url), answer(address)
+        capture = kept.capture()
+    assert through_tap == direct
+    evidence = read(capture).choice.evidence
+    assert (evidence is Evidence.TOKEN_IDS) is (server is DYNAMO)
 
 
 def test_a_stream_with_other_steps_is_not_scored(running: tuple[LabServer, ServerProcess]) -> None:
