@@ -33,7 +33,10 @@ FORMS: Final = {
     "in the message of a known issue": (f"{WORD}The model `{WORD}` does not exist{WORD}", WORD),
 }
 """Texts that are planted, and what of them is hidden."""
-MODEL_NAMES: Final = {"header.model", "request.model", "event.model", "event.response.model"}
+MODEL_NAMES: Final = {
+    *("header.model", "request.model"),
+    *("event.model", "event.response.model", "event.__verbose.model"),
+}
 """Model names stay: docs/sharing.md."""
 UNKNOWN_ROLE: Final = "chat-unknown-role-vllm-0.13.0"
 REFUSED_AT_MOST: Final = 0.01

@@ -147,6 +147,17 @@ def test_a_chunk_that_a_server_sends_for_its_own_ids_alone_is_dropped(choices: A
     assert without_member(used, "nvext") is not None
 
 
+@pytest.mark.parametrize("text", ['["nvext"]', '{"nvext": 1', '{"a": {"nvext": 1}}', '{"choices": {}}'])
+def test_text_without_the_member_is_not_touched(text: str) -> None:
+    assert without_member(text, "nvext") == text
+
+
+def test_choices_of_another_form_are_kept() -> None:
+    for choice in ("1", '{"delta": 1}', '{"logprobs": {"content": [1]}, "delta": {}}'):
+        chunk = f'{{"choices": [{choice}], "nvext": {{}}}}'
+        assert without_member(chunk, "nvext") == f'{{"choices": [{choice}]}}'
+
+
 def test_an_unstreamed_body_loses_its_ids_and_nothing_else() -> None:
     body = {"prompt_token_ids": [1, 2], "choices": [{"message": {"content": "é"}, "token_ids": [3]}]}
     less = {"prompt_token_ids": None, "choices": [{"message": {"content": "é"}, "token_ids": None}]}

@@ -149,6 +149,25 @@ def test_a_request_asks_each_server_for_what_it_has(engine: Engine, asked: Mappi
     assert body(LiveRequest(model="m", prompt="Hi"), engine) == {**plain, **asked}
 
 
+@pytest.mark.parametrize("engine", [OLLAMA, LLAMA_CPP])
+def test_a_server_without_ids_in_a_stream_is_asked_for_none(engine: Engine) -> None:
+    assert engine.no_ids
+    assert engine.ids_hint() == engine.evidence_hint(spec_of(Endpoint.CHAT)) == engine.no_ids
+
+
+def test_a_request_for_ids_that_the_rust_server_of_sglang_ignores_says_what_helps() -> None:
+    assert "logprobs" in SGLANG.evidence_hint(spec_of(Endpoint.CHAT), requested=True)
+    assert "return_token_ids" in SGLANG.ids_hint()
+
+
+@pytest.mark.parametrize("extension", [{}, {"output_ids": []}, {"output_ids": "1"}, 1])
+def test_an_extension_without_ids_has_none(extension: object) -> None:
+    stream = Stream(own_ids=OWN_IDS)
+    payload = {"choices": [], "sglext": extension, "nvext": extension, "__verbose": extension}
+    ChatReader(stream).receive([Event(json.dumps(payload))])
+    assert not any(choice.tokens for choice in stream.choices.values())
+
+
 def test_ids_at_the_end_of_a_stream_are_read() -> None:
     stream = Stream(own_ids=OWN_IDS)
     chunks = [
