@@ -56,7 +56,7 @@ def test_a_capture_that_plays_does_not_shift_the_page(app: str, open_page: Calla
     ("path", "names"),
     [
         ("live", ["Server", "Model", "Endpoint", "Pace"]),
-        ("matrix", ["Endpoint", "Tokens per step", "Front end", "Filter scripts"]),
+        ("matrix", ["Endpoint", "Tokens per step", "Server", "Filter scripts"]),
     ],
 )
 def test_the_labels_of_a_row_align(
