@@ -373,12 +373,17 @@ class Reader:
             self._rebuilt = stream.final_event, reconstruction, fold
         return self._rebuilt[1:]
 
+    def _has_all(self, tokens: Tokens) -> bool:
+        """Whether logprobs are evidence: they are all, or their server leaves out none for what it drops."""
+        engine = engine_of(owned_by=self.header.owned_by, fingerprint=self.stream.fingerprint)
+        return not engine.logprobs_of_text or self.stream.counted == len(tokens)
+
     def _evidence(self, choice: StreamChoice) -> tuple[Evidence, Tokens]:
         if self._truth is not None and choice.index == 0:
             return Evidence.GIVEN_IDS, self._truth
         if choice.tokens:
             return Evidence.TOKEN_IDS, choice.tokens
-        if choice.logprob_tokens and choice.logprobs_whole:
+        if choice.logprob_tokens and choice.logprobs_whole and self._has_all(choice.logprob_tokens):
             return Evidence.LOGPROBS, choice.logprob_tokens
         # A body is its own final object: comparing it with itself proves nothing.
         ended = self.stream.final_event is not None and not self.stream.bodies

@@ -99,28 +99,16 @@ _LOG_KEYS: Final = frozenset(
 _RESPONSES: Final = frozenset(
     {
         "answer",
-        "completion",
-        "continuation",
         "extracted_answer",
         "final_answer",
-        "generated_text",
-        "generation",
-        "generations",
         "model_answer",
-        "model_output",
-        "model_response",
-        "output",
-        "outputs",
         "parsed_answer",
         "pred",
         "predicted_answer",
-        "prediction",
-        "predictions",
-        "response",
-        "responses",
     }
 )
-"""Usual names of what a model wrote."""
+"""Names of what a model wrote, beside those with one of these words."""
+
 _RESPONSE_WORDS: Final = frozenset(
     {
         "completion",
@@ -144,7 +132,7 @@ _PLAIN_NAMES: Final = frozenset({"content", "data", "text", "value"})
 
 
 @dataclass(slots=True)
-class _Seen:
+class _PathValues:
     """What the first rows hold at one path."""
 
     values: list[object] = field(default_factory=list)
@@ -157,16 +145,16 @@ def detect(rows: Sequence[Mapping[str, Any]]) -> list[Column]:
     """The columns of the first rows that can be checked, in their order."""
     if log := _log(rows):
         return log
-    seen = _survey(rows)
-    answers = {path for path, at in seen.items() if _is_answer(path, at)}
+    by_path = _survey(rows)
+    answers = {path for path, at in by_path.items() if _is_answer(path, at)}
     # “answer” beside another answer is the one to find, “raw” beside another is what that was taken from;
     # what no name shows, a transcript does.
     answers = {path for path in answers if path[-1] != "answer"} or answers
     answers -= {path for path in answers if "raw" in path[-1] and _has_sibling(path, answers)}
     if all(path[-1] == "answer" for path in answers):
-        answers = {path for path, at in seen.items() if _is_scored_transcript(at)} or answers
+        answers = {path for path, at in by_path.items() if _is_scored_transcript(at)} or answers
     columns = []
-    for path, at in seen.items():
+    for path, at in by_path.items():
         form = Form.ANSWER if path in answers else _form(path, at.values)
         if form is not None:
             columns.append(Column(".".join(path), form))
@@ -178,24 +166,24 @@ def text_paths(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return [".".join(path) for path in _survey(rows)]
 
 
-def _survey(rows: Sequence[Mapping[str, Any]]) -> dict[Path, _Seen]:
+def _survey(rows: Sequence[Mapping[str, Any]]) -> dict[Path, _PathValues]:
     """What can be checked in the first rows, by its path."""
-    seen: dict[Path, _Seen] = {}
+    by_path: dict[Path, _PathValues] = {}
     budget = [_NODES]
     for row in rows:
-        _look(row, (), frozenset(), seen, budget)
-    return {path: at for path, at in seen.items() if at.values}
+        _look(row, (), frozenset(), by_path, budget)
+    return {path: at for path, at in by_path.items() if at.values}
 
 
 def _look(
-    value: object, path: Path, around: frozenset[str], seen: dict[Path, _Seen], budget: list[int]
+    value: object, path: Path, around: frozenset[str], by_path: dict[Path, _PathValues], budget: list[int]
 ) -> None:
     if budget[0] <= 0 or len(path) > _DEPTH or value is None:
         return
     budget[0] -= 1
     value = _decoded(value)
     if isinstance(value, str) or _is_leaf(value):
-        at = seen.setdefault(path, _Seen())
+        at = by_path.setdefault(path, _PathValues())
         at.siblings |= around
         if len(at.values) < _VALUES:
             at.values.append(value)
@@ -206,10 +194,10 @@ def _look(
         for key, inner in list(value.items())[: _ITEMS if starred else None]:
             name = str(key)
             siblings = around if starred else around | (keys - {name})
-            _look(inner, (*path, "*" if starred else name), siblings, seen, budget)
+            _look(inner, (*path, "*" if starred else name), siblings, by_path, budget)
     elif isinstance(value, list):
         for inner in value[:_ITEMS]:
-            _look(inner, path, around, seen, budget)
+            _look(inner, path, around, by_path, budget)
 
 
 def _is_leaf(value: object) -> bool:
@@ -305,7 +293,7 @@ def _log(rows: Sequence[Mapping[str, Any]]) -> list[Column]:
     return []
 
 
-def _is_answer(path: Path, at: _Seen) -> bool:
+def _is_answer(path: Path, at: _PathValues) -> bool:
     """True for the named text of a model in a table that has a score or a target beside it."""
     return (
         _names_response(path)
@@ -319,7 +307,7 @@ def _has_sibling(path: Path, paths: Collection[Path]) -> bool:
     return any(other[:-1] == path[:-1] and "raw" not in other[-1] for other in paths)
 
 
-def _is_scored_transcript(at: _Seen) -> bool:
+def _is_scored_transcript(at: _PathValues) -> bool:
     """True for a completion, raw or without its special tokens, that has a score beside it."""
     if not _is_scored(at) or _are_tokens(at.values):
         return False
@@ -327,7 +315,7 @@ def _is_scored_transcript(at: _Seen) -> bool:
     return any(_shows_harmony(text) and _PROMPT.match(text) is None for text in texts)
 
 
-def _is_scored(at: _Seen) -> bool:
+def _is_scored(at: _PathValues) -> bool:
     return not _LOG_KEYS.isdisjoint(at.siblings)
 
 

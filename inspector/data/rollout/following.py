@@ -45,7 +45,7 @@ class Unnamed:
         """Conversations of a row, to be forgotten at its end; empty for a whole file."""
 
     def before(self, turn: Turn, *, repeats: bool) -> list[str]:
-        """The conversations that a turn may continue: none begins one, several cannot be told apart."""
+        """The conversations that a turn may continue: none if it begins one, several if it is ambiguous."""
         if extended := self._extended(turn):
             return extended
         messages = parse(turn.prompt)

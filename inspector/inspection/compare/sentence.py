@@ -79,7 +79,9 @@ def judge(pair: Pair) -> Judgement:
     if None in same_tokens or (False in same_tokens and not pair.by_token):
         return _unknown(pair, same_tokens)
     if False in same_tokens:
-        return _gave_up(pair) or _other_tokens(pair)
+        if (cut := _gave_up(pair)) is not None:
+            return cut
+        return _unknown(pair, same_tokens) if _may_be_the_same(pair) else _other_tokens(pair)
     if pair.findings.equal and not pair.apart:
         return _same(pair)
     if (both := _stopped_apart(pair)) is not None:
@@ -141,6 +143,26 @@ def _delivery_why(pair: Pair) -> str:
     if pair.shared:
         what += f" Both servers {pair.shared}."
     return f"{what} {_BY_IDS if pair.by_token else _BY_FINALS}"
+
+
+def _may_be_the_same(pair: Pair) -> bool:
+    """Whether IDs that a server did not send may be all that differs."""
+    left_missing, right_missing = (side.transmission.ids_missing for side in (pair.left, pair.right))
+    if left_missing and right_missing:
+        return True
+    if not (left_missing or right_missing):
+        return False
+    fewer, more = (pair.left, pair.right) if left_missing else (pair.right, pair.left)
+    return all(
+        _is_within(part.tokens.ids, whole.tokens.ids)
+        for part, whole in zip(fewer.reading.choices, more.reading.choices, strict=False)
+    )
+
+
+def _is_within(part: Sequence[int], whole: Sequence[int]) -> bool:
+    """Whether `part` is `whole` with some left out."""
+    rest = iter(whole)
+    return all(token_id in rest for token_id in part)
 
 
 def _gave_up(pair: Pair) -> Judgement | None:
@@ -226,15 +248,10 @@ def _also(pair: Pair, kinds: Collection[Kind]) -> list[str]:
 
 def _other_tokens(pair: Pair) -> Judgement:
     place = next(choice.divergence for choice in pair.choices if choice.divergence is not None)
-    names = labels(pair.left, pair.right)
     sentence = "; ".join([_divergence_words(pair, place), *_also(pair, _SERVERS)])
-    why = [cause(pair.left.reading, pair.right.reading, pair.settings)]
-    for name, inspection in zip(names, (pair.left, pair.right), strict=True):
-        if any(finding.kind is Kind.COUNT_MISMATCH for finding in inspection.findings):
-            why.append(
-                f"According to its token count, {name} did not send all token IDs, so some may be unknown."
-            )
-    return Judgement(Outcome.TOKENS, f"{sentence}.", " ".join(why))
+    return Judgement(
+        Outcome.TOKENS, f"{sentence}.", cause(pair.left.reading, pair.right.reading, pair.settings)
+    )
 
 
 def _divergence_words(pair: Pair, place: Divergence) -> str:
@@ -285,7 +302,7 @@ def _unknown(pair: Pair, same_tokens: Sequence[bool | None]) -> Judgement:
     ]
     if len(pair.left.reading.choices) != len(pair.right.reading.choices):
         subject = "The two responses have different numbers of choices"
-    elif None in same_tokens or not unequal:
+    elif None in same_tokens or not unequal or pair.by_token:
         subject = "It is unknown whether the tokens are the same"
     else:
         fields = listed([field_words(field) for field in dict.fromkeys(unequal)])
@@ -298,10 +315,14 @@ def _unknown(pair: Pair, same_tokens: Sequence[bool | None]) -> Judgement:
     blind = {
         name: inspection.reading
         for name, inspection in (("left", pair.left), ("right", pair.right))
-        if not all(choice.has_ids for choice in inspection.reading.choices)
+        if inspection.transmission.ids_missing
+        or not all(choice.has_ids for choice in inspection.reading.choices)
     }
+    lacks = "do not have all token IDs" if len(blind) == 2 else "does not have all token IDs"
+    if not pair.by_token:
+        lacks = f"{'has' if len(blind) == 1 else 'have'} no token IDs"
     why = (
-        f"The {' and the '.join(blind)} capture {'has' if len(blind) == 1 else 'have'} no token IDs. "
+        f"The {' and the '.join(blind)} capture {lacks}. "
         + " ".join(dict.fromkeys(map(ids_hint, blind.values())))
         if blind
         else "Compare responses to the same request."

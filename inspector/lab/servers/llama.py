@@ -144,12 +144,12 @@ def _compiler() -> str:
 def _release_of(binary: Path) -> tuple[str, str]:
     """The release, and all that the binary says of its build."""
     try:
-        said = subprocess.run(
+        version = subprocess.run(
             [str(binary), "--version"], capture_output=True, text=True, check=False, timeout=_START_S
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise LabError(f"{binary} cannot be started ({error}); set {BINARY} to another build") from error
-    match = re.search(r"version: ([\w.+-]+)(?: \(([^)]*)\))?", said.stdout + said.stderr)
+    match = re.search(r"version: ([\w.+-]+)(?: \(([^)]*)\))?", version.stdout + version.stderr)
     if match is None:
         raise LabError(f"{binary} --version does not say a version; set {BINARY} to another build")
     return match[1], f"{match[1]} ({match[2]})" if match[2] else match[1]

@@ -11,21 +11,15 @@ Run: 1.4.2 and 1.6.1.
 - Responses has no reasoning.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
 from inspector.capture.capture import Endpoint
-from inspector.protocol.engines.engine import Engine
+from inspector.protocol.engines.engine import Engine, ids_in
 from inspector.protocol.harmony.contract import Contract
 from inspector.protocol.harmony.violations import ENDOFTEXT
-from inspector.protocol.wire.stream import token_ids
 
 _EVIDENCE: Final = {"nvext": {"extra_fields": ["completion_token_ids"]}}
-
-
-def _ids(payload: Mapping[str, Any]) -> Sequence[int]:
-    extension = payload.get("nvext")
-    return token_ids(extension.get("completion_token_ids")) if isinstance(extension, dict) else ()
 
 
 DYNAMO: Final = Engine(
@@ -36,7 +30,7 @@ DYNAMO: Final = Engine(
     contract=Contract(separator="\n", ends_in_no_text=frozenset({ENDOFTEXT})),
     reasoning_keys=("reasoning_content",),
     evidence={Endpoint.CHAT: _EVIDENCE, Endpoint.COMPLETIONS: _EVIDENCE},
-    own_ids=_ids,
+    own_ids=partial(ids_in, member="nvext", key="completion_token_ids"),
     evidence_member="nvext",
     start_hint="Start a Dynamo front end and a worker that serves openai/gpt-oss-20b.",
     tools_hint="Start the worker with --dyn-tool-call-parser harmony.",

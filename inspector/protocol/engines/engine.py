@@ -11,6 +11,7 @@ from inspector.capture.formats import listed
 from inspector.protocol.harmony.contract import STANDARD, Contract
 from inspector.protocol.harmony.parser_errors import ParserError, parser_error
 from inspector.protocol.wire.endpoints import ASKED, EndpointSpec
+from inspector.protocol.wire.stream import token_ids
 
 _RELEASE = re.compile(r"v?(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6}))?")
 
@@ -85,6 +86,8 @@ class Engine:
     own_ids: Callable[[Mapping[str, Any]], Sequence[int]] | None = None
     """Reads the token IDs of the first choice that a chat chunk or body of this server has elsewhere than in
     `choices[].token_ids`."""
+    logprobs_of_text: bool = False
+    """Whether its stream has logprobs only for delivered text, which shows no loss."""
     evidence_member: str = ""
     """The member of a response that comes only with its evidence, where that is not `token_ids`."""
     ids_ignored: str = ""
@@ -185,6 +188,12 @@ class Engine:
             f"The request already has `{keys}`: send it {where} a proxy that may remove the IDs, "
             "or ask for logprobs."
         )
+
+
+def ids_in(payload: Mapping[str, Any], *, member: str, key: str) -> Sequence[int]:
+    """Token IDs under a key of an object that a payload has; none where it is no such object."""
+    extension = payload.get(member)
+    return token_ids(extension.get(key)) if isinstance(extension, dict) else ()
 
 
 def _members(request: Mapping[str, Any]) -> str:

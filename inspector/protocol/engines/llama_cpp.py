@@ -9,20 +9,13 @@
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
 from inspector.capture.capture import Endpoint
-from inspector.protocol.engines.engine import Engine
+from inspector.protocol.engines.engine import Engine, ids_in
 from inspector.protocol.harmony.contract import Contract
 from inspector.protocol.harmony.violations import ENDOFTEXT
-from inspector.protocol.wire.stream import token_ids
-
-
-def _ids(payload: Mapping[str, Any]) -> Sequence[int]:
-    verbose = payload.get("__verbose")
-    return token_ids(verbose.get("tokens")) if isinstance(verbose, dict) else ()
-
 
 LLAMA_CPP: Final = Engine(
     name="llama-cpp",
@@ -34,7 +27,8 @@ LLAMA_CPP: Final = Engine(
     reasoning_keys=("reasoning_content",),
     evidence={Endpoint.COMPLETIONS: {"verbose": True}},
     evidence_unstreamed={Endpoint.CHAT: {"verbose": True, "return_tokens": True}},
-    own_ids=_ids,
+    own_ids=partial(ids_in, member="__verbose", key="tokens"),
+    logprobs_of_text=True,
     evidence_member="__verbose",
     no_ids="llama-server streams no token IDs on chat: send the request with stream: false, verbose: true "
     "and return_tokens: true.",

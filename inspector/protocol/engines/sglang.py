@@ -49,6 +49,7 @@ SGLANG: Final = Engine(
     },
     evidence_unstreamed={Endpoint.CHAT: {"return_token_ids": True}},
     own_ids=_ids,
+    logprobs_of_text=True,
     evidence_member="sglext",
     ids_ignored="the Rust server ignores it; ask for logprobs, which name the tokens of delivered text, or "
     "use the Python server.",

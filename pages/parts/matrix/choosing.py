@@ -154,8 +154,8 @@ def columns(runs: Sequence[MatrixRun], chosen: MatrixFilter) -> dict[str, Matrix
     """
     if chosen.front_end == NEWEST:
         return {dashboard.column_label(run): run for run in _newest(runs, chosen.step)}
-    shown = {"python", "rust"} if chosen.front_end == BOTH else {chosen.front_end}
-    matching = [run for run in runs if run.front_end in shown and _stands_at(run, chosen.step)]
+    front_ends = {"python", "rust"} if chosen.front_end == BOTH else {chosen.front_end}
+    matching = [run for run in runs if run.front_end in front_ends and _stands_at(run, chosen.step)]
     alone = chosen.front_end in dashboard.LAB_SERVERS
     return {
         run.version if alone else dashboard.column_label(run): run

@@ -6,8 +6,9 @@ import pytest
 
 from inspector.analysis.audit import Severity
 from inspector.analysis.reading import Evidence
+from inspector.inspection.compare import Outcome, compare
 from inspector.inspection.inspection import inspect
-from inspector.lab.results import MatrixRun, captures_of, load_runs
+from inspector.lab.results import MatrixRun, captures_of, load_runs, named_capture
 from inspector.lab.score import ScriptOutcome
 from inspector.lab.scripts import load
 
@@ -32,6 +33,29 @@ def test_what_was_delivered_whole_has_no_error_and_no_loss_with_all_ids_is_clean
         if outcome is ScriptOutcome.REPORTED and Severity.ERROR not in severities:
             wrong.append(f"{name}: an error, but {inspection.verdict.sentence}")
     assert not wrong
+
+
+def test_logprobs_of_delivered_text_are_no_evidence_of_a_loss() -> None:
+    for run in RUNS:
+        for _, name, capture in captures_of(run):
+            choice = inspect(capture).reading.choice
+            if choice.evidence is Evidence.LOGPROBS:
+                assert len(choice.tokens) == len(SCRIPTS[name].sampled), name
+
+
+def test_a_server_that_sends_fewer_ids_is_not_said_to_have_other_tokens() -> None:
+    dynamo = named_capture("dynamo-1.6.1-si3/chat-tool_call")
+    for other in ("sglang-rust-0.5.23-si3", "vllm-frontend-0.12.0-si3"):
+        capture = named_capture(f"{other}/chat-tool_call")
+        assert dynamo is not None
+        assert capture is not None
+        for left, right in ((dynamo, capture), (capture, dynamo)):
+            comparison = compare(inspect(left), inspect(right))
+            assert comparison.outcome is Outcome.UNKNOWN, comparison.sentence
+    whole = named_capture("vllm-frontend-0.12.0-si3/chat-plain")
+    assert dynamo is not None
+    assert whole is not None
+    assert compare(inspect(dynamo), inspect(whole)).outcome is Outcome.TOKENS
 
 
 def test_the_servers_are_named() -> None:
