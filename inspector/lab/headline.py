@@ -1,6 +1,6 @@
 """The matrix in one sentence."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
 
 from inspector.capture.capture import Endpoint
 from inspector.lab.results import MatrixRun
@@ -46,6 +46,15 @@ def matrix_headline(
         for run in runs
     ]
     counted = [(run, outcomes) for run, outcomes in counted if outcomes]
+    of = "" if filtered is None else "Of the scripts shown, "
+    if len({run.front_end for run, _ in counted}) > 1:
+        comparable = _comparable(runs, endpoint)
+        all_scripts = {script for _, outcomes in counted for script, _ in outcomes}
+        counted = [(run, [row for row in outcomes if row[0] in comparable]) for run, outcomes in counted]
+        counted = [(run, outcomes) for run, outcomes in counted if outcomes]
+        if all_scripts - comparable:
+            count = len(all_scripts & comparable)
+            of = f"Of the {count} scripts with the same tokens on every server, "
     if not counted:
         return "Nothing was recorded for this selection."
     if any(run.client for run in runs):
@@ -57,7 +66,7 @@ def matrix_headline(
         reversed(counted),
         key=lambda candidate: sum(outcome is ScriptOutcome.COMPLETE for _, outcome in candidate[1]),
     )
-    name = release_name(best) if filtered is None else f"Of the scripts shown, {release_name(best)}"
+    name = f"{of}{release_name(best)}"
     what = "streams" if best.streamed else "responses"
     if all(outcome is ScriptOutcome.COMPLETE for _, outcome in outcomes):
         delivered = f"all {len(outcomes)} {what}" if len(outcomes) > 1 else f"the only {what[:-1]}"
@@ -78,6 +87,15 @@ def matrix_headline(
         else f"It loses no text silently in the {len(broken)} malformed {what}."
     )
     return f"{sentence}. {lost}"
+
+
+def _comparable(runs: Sequence[MatrixRun], endpoint: Endpoint) -> Set[str]:
+    """The scripts whose tokens every server had: some cannot run all, or choose other tokens."""
+    asked = [
+        {script for (place, script), score in run.scores.items() if place is endpoint and not score.sampler}
+        for run in runs
+    ]
+    return frozenset.intersection(*map(frozenset, filter(None, asked)))
 
 
 def _client_headline(

@@ -36,6 +36,17 @@ def test_headline_prefers_the_newest_of_equal_releases() -> None:
     assert column_label(runs[-1]) in sentence
 
 
+def test_servers_are_ranked_by_the_scripts_that_all_were_given_unchanged() -> None:
+    names = {"vllm-frontend-0.33.0-si1", "dynamo-1.6.1-si1", "llama-server-0.7.0-si1"}
+    runs = [run for run in every_run() if run.name in names]
+    asked = [set(script for place, script in run.scores if place is Endpoint.CHAT) for run in runs]
+    replaced = {script for run in runs for (_, script), score in run.scores.items() if score.sampler}
+    count = len(set.intersection(*asked) - replaced)
+    assert 0 < count < len(set.union(*asked))
+    sentence = matrix_headline(runs, load(), Endpoint.CHAT)
+    assert sentence.startswith(f"Of the {count} scripts with the same tokens on every server, vLLM 0.33.0 ")
+
+
 def test_column_label_names_the_front_end_where_it_is_rust() -> None:
     labels = {run.front_end: column_label(run) for run in every_run()}
     assert "Rust" not in labels["python"]

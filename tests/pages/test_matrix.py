@@ -273,7 +273,7 @@ def test_no_client_has_an_accumulator_for_streams_of_completions() -> None:
 def test_the_newest_release_of_each_server_stands_side_by_side() -> None:
     app = page(front_end="newest", interval="3", release="Dynamo 1.6.1", script="two_calls_by_end")
     cells = outcomes(app)["two_calls_by_end"]
-    assert cells["0.33.0"] == cells["0.33.0 Rust"] == "complete"
+    assert cells["vLLM 0.33.0"] == cells["vLLM 0.33.0 Rust"] == "complete"
     assert cells["SGLang Rust (harmony) 0.5.23"] == cells["Dynamo 1.6.1"] == "silent loss"
     assert cells["SGLang Rust (gpt-oss) 0.5.23"] == "error reported"
     assert "two_calls_by_end on Dynamo 1.6.1" in [element.value for element in app.header]
@@ -289,7 +289,7 @@ def test_a_server_is_an_axis_of_its_own() -> None:
 
 
 def test_cell_of_other_tokens_than_the_scripts_is_marked() -> None:
-    # Its steps are tokens: they stand at each streamed step.
+    # Its steps are single tokens, so it is shown at every streamed step.
     app = page(front_end="llama-server", interval="3", release="0.7.0", script="call_words")
     assert grid(app)["columns"] == ["0.7.0"]
     signs = grid(app)["signs"]

@@ -153,9 +153,9 @@ def columns(runs: Sequence[MatrixRun], chosen: MatrixFilter) -> dict[str, Matrix
     A narrow page cuts off the last ones: the oldest releases, not those that people upgrade to.
     """
     if chosen.front_end == NEWEST:
-        return {dashboard.column_label(run): run for run in _newest(runs, chosen.step)}
+        return {dashboard.release_name(run): run for run in _newest(runs, chosen.step)}
     front_ends = {"python", "rust"} if chosen.front_end == BOTH else {chosen.front_end}
-    matching = [run for run in runs if run.front_end in front_ends and _stands_at(run, chosen.step)]
+    matching = [run for run in runs if run.front_end in front_ends and _is_shown_at(run, chosen.step)]
     alone = chosen.front_end in dashboard.LAB_SERVERS
     return {
         run.version if alone else dashboard.column_label(run): run
@@ -163,7 +163,7 @@ def columns(runs: Sequence[MatrixRun], chosen: MatrixFilter) -> dict[str, Matrix
     }
 
 
-def _stands_at(run: MatrixRun, step: str) -> bool:
+def _is_shown_at(run: MatrixRun, step: str) -> bool:
     """Whether a run has this step; one of a server with steps of one token only has each streamed step."""
     server = dashboard.LAB_SERVERS.get(run.front_end)
     if server is None or step in server.conditions or step == dashboard.UNSTREAMED:
@@ -173,7 +173,7 @@ def _stands_at(run: MatrixRun, step: str) -> bool:
 
 def _newest(runs: Sequence[MatrixRun], step: str) -> list[MatrixRun]:
     """The newest release of each server at one step, in the order of the picker."""
-    newest = {run.front_end: run for run in dashboard.unique_runs(runs) if _stands_at(run, step)}
+    newest = {run.front_end: run for run in dashboard.unique_runs(runs) if _is_shown_at(run, step)}
     return [newest[name] for name in _FRONT_ENDS if name in newest]
 
 
