@@ -39,7 +39,7 @@ def test_headline_prefers_the_newest_of_equal_releases() -> None:
 def test_servers_are_ranked_by_the_scripts_that_all_were_given_unchanged() -> None:
     names = {"vllm-frontend-0.33.0-si1", "dynamo-1.6.1-si1", "llama-server-0.7.0-si1"}
     runs = [run for run in every_run() if run.name in names]
-    asked = [set(script for place, script in run.scores if place is Endpoint.CHAT) for run in runs]
+    asked = [{script for place, script in run.scores if place is Endpoint.CHAT} for run in runs]
     replaced = {script for run in runs for (_, script), score in run.scores.items() if score.sampler}
     count = len(set.intersection(*asked) - replaced)
     assert 0 < count < len(set.union(*asked))
