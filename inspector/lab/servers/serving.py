@@ -47,14 +47,7 @@ class ScriptedServer(ServerProcess):
             return
         text = self.steps_log.read_text(encoding="utf-8")
         for line in text[: text.rfind("\n") + 1].splitlines():
-            row: dict[str, Any] = json.loads(line)
-            yield Served(
-                request_id=row["id"],
-                schedule=row["schedule"],
-                steps=tuple(tuple(step) for step in row["steps"]),
-                taken=None,
-                end=row["end"],
-            )
+            yield Served.of_line(line)
 
 
 @contextmanager

@@ -48,6 +48,19 @@ class Served:
     """Token counts that the API server took at a time; None if it reports none."""
     end: str
 
+    @classmethod
+    def of_line(cls, line: str | bytes) -> Self:
+        """A line of the log."""
+        row: dict[str, Any] = json.loads(line)
+        taken = row.get("taken")
+        return cls(
+            request_id=row["id"],
+            schedule=row["schedule"],
+            steps=tuple(tuple(step) for step in row["steps"]),
+            taken=None if taken is None else tuple(taken),
+            end=row["end"],
+        )
+
 
 def is_request(engine_id: str, server_id: str) -> bool:
     """Whether an engine's ID belongs to a server's: it may add the choice as prefix, and a suffix."""
@@ -149,16 +162,7 @@ class EngineProcess:
         complete_lines = text[: text.rfind(b"\n") + 1]
         self._read += len(complete_lines)
         for line in complete_lines.splitlines():
-            row: dict[str, Any] = json.loads(line)
-            self._served.append(
-                Served(
-                    request_id=row["id"],
-                    schedule=row["schedule"],
-                    steps=tuple(tuple(step) for step in row["steps"]),
-                    taken=None if row["taken"] is None else tuple(row["taken"]),
-                    end=row["end"],
-                )
-            )
+            self._served.append(Served.of_line(line))
 
 
 class StandinServer(ServerProcess):

@@ -7,7 +7,6 @@ this program.
 import re
 from typing import Final
 
-from inspector.capture.capture import Endpoint
 from inspector.protocol.engines.engine import Engine
 
 OLLAMA: Final = Engine(
@@ -22,7 +21,6 @@ OLLAMA: Final = Engine(
     tools_hint="Update Ollama and pull the model again; template and parser come with them.",
     tools_question="See Ollama's server log for the reason.",
     reasoning_hint="Update Ollama; it sends the reasoning in `reasoning`.",
-    lacks=frozenset[Endpoint](),
 )
 
 LM_STUDIO: Final = Engine(
