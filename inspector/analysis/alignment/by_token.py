@@ -3,8 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from inspector.analysis.alignment.cells import Cell, Extra, Fate, Part, Stray, cells_of, fates_of
-from inspector.analysis.alignment.leftovers import explain
+from inspector.analysis.alignment.cells import Cell, Extra, Fate, Part, Piece, cells_of, fates_of, pieces_of
+from inspector.analysis.alignment.leftovers import Gaps, explain, mark_reordered
 from inspector.analysis.alignment.matching import match_events, match_field
 from inspector.analysis.reading import ChoiceReading
 from inspector.capture.deltas import Delta
@@ -17,19 +17,23 @@ def align_by_token(
     sent: Mapping[str, Sequence[Delta]],
     *,
     skip_special: bool = False,
-    unstreamed: bool = False,
+    separator: str = "",
 ) -> tuple[list[Fate], list[Extra]]:
-    """Fates of the tokens of some parts, and what the fields `sent` have that no token explains."""
+    """Fates of the tokens of some parts, and what the fields `sent` have that no token explains.
+
+    `separator` is what the server may put between two messages of a field.
+    """
     ids = choice.tokens.ids
-    cells = [cell for part in parts for cell in cells_of(choice.tokens, part, skip_special=skip_special)]
-    strays = _match(cells, sent)
-    if unstreamed:  # the server joins messages by line feeds
-        stripped = (Stray(stray.event, stray.field, stray.text.strip("\n"), stray.place) for stray in strays)
-        strays = [stray for stray in stripped if stray.text]
-    extras, leaks = explain(cells, strays, ids)
-    own = [cell for cell in cells if not _is_rejected_special(cell, ids)]
+    lanes: defaultdict[str | None, list[Cell]] = defaultdict(list)
+    for part in parts:
+        lanes[part.lane].extend(cells_of(choice.tokens, part, skip_special=skip_special))
+    strays = _match(lanes, {field: pieces_of(field, deltas) for field, deltas in sent.items()})
+    mark_reordered(lanes)
+    separators, strays = _split_separators(choice, lanes, strays, separator) if separator else ([], strays)
+    extras, leaks = explain(lanes, strays, ids, separator)
+    own = [cell for lane in lanes.values() for cell in lane if not _is_rejected_special(cell, ids)]
     own.sort(key=lambda cell: cell.token)
-    return [*leaks, *fates_of(own)], extras
+    return [*leaks, *fates_of(own)], [*separators, *extras]
 
 
 def _is_rejected_special(cell: Cell, ids: Sequence[int]) -> bool:
@@ -37,21 +41,52 @@ def _is_rejected_special(cell: Cell, ids: Sequence[int]) -> bool:
     return cell.message is None and cell.field is None and ids[cell.token] in MARKERS
 
 
-def _match(cells: Sequence[Cell], sent: Mapping[str, Sequence[Delta]]) -> list[Stray]:
+def _match(lanes: Mapping[str | None, Sequence[Cell]], sent: Mapping[str, Sequence[Piece]]) -> list[Piece]:
     """Match by event, where events are known, and then by field; what is left of the deliveries."""
-    deliveries = [(delta.event, delta.field, delta.text) for deltas in sent.values() for delta in deltas]
+    strays = [piece for pieces in sent.values() for piece in pieces]
+    cells = [cell for lane in lanes.values() for cell in lane]
     if cells and cells[0].event >= 0:
-        unmatched = match_events(cells, deliveries)
-    else:
-        unmatched = [Stray(event, field, text) for event, field, text in deliveries]
-    lanes: defaultdict[str | None, list[Cell]] = defaultdict(list)
-    for cell in cells:
-        lanes[cell.lane].append(cell)
-    strays: defaultdict[str, list[Stray]] = defaultdict(list)
-    for stray in unmatched:
-        strays[stray.field].append(stray)
-    unexplained: list[Stray] = []
-    for field, own in strays.items():
-        everything = [(delta.event, field, delta.text) for delta in sent[field]]
-        unexplained.extend(match_field(lanes.get(field, []), own, everything))
-    return unexplained
+        strays = match_events(cells, strays)
+    by_field: defaultdict[str, list[Piece]] = defaultdict(list)
+    for stray in strays:
+        by_field[stray.field].append(stray)
+    return [
+        stray
+        for field, own in by_field.items()
+        for stray in match_field(lanes.get(field, ()), own, sent[field])
+    ]
+
+
+def _split_separators(
+    choice: ChoiceReading, lanes: Mapping[str | None, Sequence[Cell]], strays: Iterable[Piece], separator: str
+) -> tuple[list[Extra], list[Piece]]:
+    """What the server put between two messages of a field, and the strays without it.
+
+    There is one separator between two messages, so of three only as many are meant as messages begin there.
+    """
+    gaps: dict[str, Gaps] = {}
+    borders: dict[str, list[int]] = {}
+    """By field: the first tokens of texts before which a separator may be."""
+    separators: list[Extra] = []
+    remaining: list[Piece] = []
+    for stray in strays:
+        field, rest = stray.field, stray
+        if separator not in stray.text:
+            remaining.append(stray)
+            continue
+        if field not in gaps:
+            gaps[field] = Gaps(lanes.get(field, ()))
+            borders[field] = [start for _, start in choice.expected.gaps(field, choice.tokens.ids)]
+        after, before = gaps[field].tokens_around(stray, separator)
+        for start in [s for s in borders[field] if after <= s and (before is None or s <= before)]:
+            if rest.text.startswith(separator):
+                rest = rest.part(len(separator), len(rest.text))
+            elif rest.text.endswith(separator):
+                rest = rest.part(0, len(rest.text) - len(separator))
+            else:
+                break
+            borders[field].remove(start)
+            separators.append(Extra(rest.event, field, separator, separates=True))
+        if rest.text:
+            remaining.append(rest)
+    return separators, remaining

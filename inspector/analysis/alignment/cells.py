@@ -3,13 +3,14 @@
 A `Cell` is the only value that changes: matching marks, cell by cell, where its text arrived.
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import accumulate
-from typing import Final
+from typing import Final, NamedTuple
 
+from inspector.capture.deltas import Delta
 from inspector.capture.tokens import Tokens
 from inspector.protocol.harmony.text import text_of, texts
 from inspector.protocol.harmony.vocab import VOCABULARY_SIZE
@@ -76,15 +77,23 @@ class Alignment:
     """For each generated tool call the index under which it was delivered; None where its name was not."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stray:
-    """A piece of delivered text that no token explains so far."""
+class Piece(NamedTuple):
+    """Text that one event delivered in one field, or the part of it that no token explains so far."""
 
     event: int
     field: str
     text: str
-    place: int | None = None
-    """The cell of its field before which it stands, by number; None if that is not known."""
+    start: int
+    """Where it begins in the whole text of the field."""
+
+    @property
+    def end(self) -> int:
+        """Past its last character in the whole text of the field."""
+        return self.start + len(self.text)
+
+    def part(self, first: int, last: int) -> "Piece":
+        """The characters `first` to `last` of it."""
+        return Piece(self.event, self.field, self.text[first:last], self.start + first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +124,11 @@ class Cell:
     message: int | None
     state: FateState
     delivered_in: str | None = None
+    at: int = -1
+    """Where its text begins in the whole text of the field that it was delivered in."""
     delivered: str = ""
     delivery_event: int | None = None
+    """Event of the delivery, if it is not that of the token."""
 
     @property
     def free(self) -> bool:
@@ -126,13 +138,21 @@ class Cell:
     def reset(self) -> None:
         """Reset to unmatched."""
         self.state = FateState.UNSERVED if self.field is None else FateState.DROPPED
-        self.delivered_in, self.delivered, self.delivery_event = None, "", None
+        self.delivered_in, self.at, self.delivered, self.delivery_event = None, -1, "", None
 
-    def arrive(self, field: str, event: int | None = None, state: FateState | None = None) -> None:
-        """Mark the text as arrived in `field`; the state is OK or misrouted unless `state` is another."""
-        if state is None:
-            state = FateState.OK if self.field is None or self.field == field else FateState.MISROUTED
-        self.state, self.delivered_in, self.delivery_event = state, field, event
+    def arrive(self, field: str, event: int, at: int) -> None:
+        """Mark the text as arrived in `field`, where it begins at the character `at`."""
+        self.state = FateState.OK if self.field is None or self.field == field else FateState.MISROUTED
+        self.delivered_in, self.at = field, at
+        self.delivery_event = None if event == self.event else event
+
+
+def fill(cells: Iterable[Cell], piece: Piece) -> None:
+    """Mark cells, whose texts together are that of a piece, as arrived there."""
+    at = piece.start
+    for cell in cells:
+        cell.arrive(piece.field, piece.event, at)
+        at += len(cell.text)
 
 
 class Pool:
@@ -147,9 +167,8 @@ class Pool:
         """The first run of free cells with this text, or the `last`; empty when there is none."""
         return self._find(text, last=last, end=len(self._text), free=True)
 
-    def run_before(self, text: str, event: int) -> Sequence[Cell]:
-        """The last run with this text whose tokens came in `event` or before, free or not."""
-        count = bisect_right(self.cells, event, key=lambda cell: cell.event)
+    def run_within(self, text: str, count: int) -> Sequence[Cell]:
+        """The last run with this text among the first `count` cells, free or not."""
         return self._find(text, last=True, end=self._starts[count], free=False)
 
     def _find(self, text: str, *, last: bool, end: int, free: bool) -> Sequence[Cell]:
@@ -233,3 +252,13 @@ def fates_of(cells: Sequence[Cell]) -> Iterator[Fate]:
             "".join(cell.delivered for cell in run),
             head.delivery_event,
         )
+
+
+def pieces_of(field: str, deltas: Iterable[Delta]) -> list[Piece]:
+    """What was delivered in a field, delta by delta."""
+    pieces: list[Piece] = []
+    at = 0
+    for event, _, text in deltas:
+        pieces.append(Piece(event, field, text, at))
+        at += len(text)
+    return pieces

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from inspector.analysis.alignment.cells import Alignment, Extra, visible
+from inspector.analysis.alignment.cells import Alignment, visible
 from inspector.analysis.alignment.completions import StopOptions, align_completion
 from inspector.analysis.alignment.fields import align_fields
 from inspector.analysis.reading import ChoiceReading, Reading
@@ -30,9 +30,7 @@ def align_choice(reading: Reading, choice: ChoiceReading) -> Alignment | None:
     if not choice.has_ids or not reading.spec.delivers:
         return None
     if not reading.spec.raw:
-        alignment = align_fields(choice, unstreamed=_is_unstreamed(reading, choice))
-        extras = _with_separators(choice, alignment.extras)
-        return Alignment(fates=alignment.fates, extras=extras, calls=alignment.calls)
+        return align_fields(choice, unstreamed=_is_unstreamed(reading, choice))
     response = _without_prompt(reading, choice)
     if response is None:
         return None
@@ -43,45 +41,6 @@ def align_choice(reading: Reading, choice: ChoiceReading) -> Alignment | None:
         included=request.get("include_stop_str_in_output") is True,
     )
     return align_completion(response, stop, skip_special=_skips_special(request, response))
-
-
-def _with_separators(choice: ChoiceReading, extras: Sequence[Extra]) -> list[Extra]:
-    """The extras, with what the server puts between two messages of a field marked as such.
-
-    There is one separator between two messages, so an extra of three separators is split if there is room for
-    only one or two where it arrived.
-    """
-    separator = choice.expected.separator
-    gaps: dict[str, list[tuple[int, int]]] = {}
-    marked: list[Extra] = []
-    for extra in extras:
-        count = len(extra.text) // len(separator) if separator else 0
-        if extra.separates or not count or extra.text != separator * count:
-            marked.append(extra)
-            continue
-        if extra.field not in gaps:
-            gaps[extra.field] = _event_gaps(choice, extra.field)
-        last = extra.event if extra.last_event is None else extra.last_event
-        matching = [
-            (before, after)
-            for before, after in gaps[extra.field]
-            if before < 0 or (before <= last and extra.event <= after)
-        ][:count]
-        for before, after in matching:
-            gaps[extra.field].remove((before, after))
-            event = extra.event if before < 0 else min(max(extra.event, before), last)
-            marked.append(Extra(event, extra.field, separator, separates=True))
-        if not matching:
-            marked.append(extra)
-        elif len(matching) < count:
-            marked.append(replace(extra, text=separator * (count - len(matching)), start=None, end=None))
-    return marked
-
-
-def _event_gaps(choice: ChoiceReading, field: str) -> list[tuple[int, int]]:
-    """For each two adjacent messages of a field, the events in which one ends and the next begins."""
-    events = choice.tokens.events
-    return [(events[end - 1], events[start]) for end, start in choice.expected.gaps(field, choice.tokens.ids)]
 
 
 def _skips_special(request: Mapping[str, Any], choice: ChoiceReading) -> bool:

@@ -93,7 +93,9 @@ def align_fields(choice: ChoiceReading, *, unstreamed: bool = False) -> Alignmen
     remaining += [part for part in loose if part.message is not None]
     remaining += [part for part in parts if part.lane is None and part.message is None]
     sent = {field.name: field.deltas for field in unexplained}
-    by_token, extras = align_by_token(choice, remaining, sent, unstreamed=unstreamed)
+    by_token, extras = align_by_token(choice, remaining, sent, separator=separator)
+    if unstreamed:  # line feeds that the endpoint promises there
+        extras = [extra for extra in extras if not extra.separates]
     return Alignment(
         fates=sorted([*fates, *by_token], key=lambda fate: fate.start),
         extras=[*separators, *extras],

@@ -1,12 +1,12 @@
 """Delivered text that neither its event nor its field explains: moved, garbled, header text, repeated."""
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Final
 
-from inspector.analysis.alignment.cells import Cell, Extra, Fate, FateState, Pool, Stray
+from inspector.analysis.alignment.cells import Cell, Extra, Fate, FateState, Piece, Pool, fill
 from inspector.analysis.alignment.matching import select
 from inspector.protocol.harmony.text import texts
 from inspector.protocol.harmony.vocab import MARKERS
@@ -21,141 +21,184 @@ _BROKEN: Final = "\ufffd"
 
 
 def explain(
-    cells: Sequence[Cell], strays: Sequence[Stray], ids: Sequence[int]
+    lanes: Mapping[str | None, Sequence[Cell]], strays: Sequence[Piece], ids: Sequence[int], separator: str
 ) -> tuple[list[Extra], list[Fate]]:
-    """Explain strays one way after another; those that remain repeat text, leak framing or have no source."""
+    """Explain strays one way after another; those that remain repeat text, leak framing or have no source.
+
+    `lanes` are the cells by the field in which their text is searched for first.
+    """
+    cells = [cell for lane in lanes.values() for cell in lane]
     remaining = _by_same_event(cells, strays)
-    groups = _joined(remaining)
-    groups = _by_equal_run(cells, groups)
-    remaining = _in_their_place(cells, [stray for group in groups for stray in group])
-    return _origins(cells, remaining, ids)
+    remaining, separators = _by_equal_run(cells, remaining, separator)
+    mark_reordered(lanes)
+    remaining = _in_their_place(lanes, remaining)
+    extras, leaks = _origins(cells, remaining, ids)
+    return [*separators, *extras], leaks
 
 
-def _by_same_event(cells: Sequence[Cell], strays: Sequence[Stray]) -> list[Stray]:
+def _by_same_event(cells: Sequence[Cell], strays: Sequence[Piece]) -> list[Piece]:
     free: defaultdict[int, list[Cell]] = defaultdict(list)
     for cell in cells:
         if cell.free and cell.event >= 0:
             free[cell.event].append(cell)
-    remaining: list[Stray] = []
+    remaining: list[Piece] = []
     for stray in strays:
-        candidates = sorted(
-            (cell for cell in free.get(stray.event, ()) if cell.free), key=lambda cell: cell.token
-        )
-        selected = select(candidates, stray.text, stray.field) if len(remaining) < _SEARCHES_AT_MOST else ()
-        for cell in selected:
-            cell.arrive(stray.field)
+        selected: Sequence[Cell] = ()
+        if len(remaining) < _SEARCHES_AT_MOST:
+            selected = select((cell for cell in free.get(stray.event, ()) if cell.free), stray.text)
+        fill(selected, stray)
         if not selected:
             remaining.append(stray)
     return remaining
 
 
-def _joined(strays: Iterable[Stray]) -> list[list[Stray]]:
-    """Strays of one field in adjacent events, together."""
-    groups: list[list[Stray]] = []
-    for stray in sorted(strays, key=lambda stray: (stray.field, stray.event)):
+def _joined(strays: Iterable[Piece]) -> list[list[Piece]]:
+    """Strays that are one text, as nothing else was delivered in their field between them."""
+    groups: list[list[Piece]] = []
+    for stray in sorted(strays, key=lambda stray: (stray.field, stray.start)):
         last = groups[-1][-1] if groups else None
-        if last is not None and last.field == stray.field and stray.event - last.event <= 1:
+        if last is not None and last.field == stray.field and last.end == stray.start:
             groups[-1].append(stray)
         else:
             groups.append([stray])
     return groups
 
 
-def _by_equal_run(cells: Sequence[Cell], groups: Sequence[list[Stray]]) -> list[list[Stray]]:
-    """A lost run with exactly that text, anywhere: reordered in its own field, misrouted in another."""
+def _by_equal_run(
+    cells: Sequence[Cell], strays: Sequence[Piece], separator: str
+) -> tuple[list[Piece], list[Extra]]:
+    """A lost run with exactly that text, anywhere: first of its own field, then of another.
+
+    Before or after a message in a wrong field there may be a separator.
+    """
     pools: dict[str, tuple[Pool, Pool, Pool]] = {}
+    separators: list[Extra] = []
     searches = 0
 
-    def move(stray_field: str, event: int, text: str) -> bool:
+    def move(piece: Piece) -> bool:
         nonlocal searches
         searches += 1
+        field = piece.field
         if (
             searches > _SEARCHES_AT_MOST
-            or _BROKEN in text
-            or (stray_field not in pools and len(pools) >= _FIELDS_AT_MOST)
+            or _BROKEN in piece.text
+            or (field not in pools and len(pools) >= _FIELDS_AT_MOST)
         ):
             return False
-        if stray_field not in pools:
+        if field not in pools:
             lost = [cell for cell in cells if cell.state is FateState.DROPPED]
-            pools[stray_field] = (
-                Pool(cell for cell in lost if cell.field == stray_field),
-                Pool(cell for cell in lost if cell.field != stray_field),
+            pools[field] = (
+                Pool(cell for cell in lost if cell.field == field),
+                Pool(cell for cell in lost if cell.field != field),
                 Pool(cell for cell in cells if cell.state is FateState.UNSERVED),
             )
-        own, foreign, loose = pools[stray_field]
-        for pool in (own, foreign, loose):
-            run = pool.run(text)
-            for cell in run:
-                cell.arrive(stray_field, event, FateState.REORDERED if pool is own else None)
+        for text, before in _without_separator(piece.text, separator):
+            run = next(filter(None, (pool.run(text) for pool in pools[field])), ())
             if run:
+                fill(run, piece.part(before, before + len(text)))
+                if text != piece.text:
+                    separators.append(Extra(piece.event, field, separator, separates=True))
                 return True
         return False
 
-    remaining: list[list[Stray]] = []
-    for group in groups:
-        first = group[0]
-        if move(first.field, first.event, "".join([stray.text for stray in group])):
+    remaining: list[Piece] = []
+    for group in _joined(strays):
+        if not move(group[0]._replace(text="".join([piece.text for piece in group]))):
+            remaining += [stray for stray in group if len(group) == 1 or not move(stray)]
+    return remaining, separators
+
+
+def _without_separator(text: str, separator: str) -> Iterator[tuple[str, int]]:
+    """A text, and without the separator before or after it; each with the characters left out before it."""
+    yield text, 0
+    if separator and text.startswith(separator) and text != separator:
+        yield text.removeprefix(separator), len(separator)
+    if separator and text.endswith(separator) and text != separator:
+        yield text.removesuffix(separator), 0
+
+
+def mark_reordered(lanes: Mapping[str | None, Sequence[Cell]]) -> None:
+    """Mark the fewest cells of a field without which its texts are in the order of their tokens."""
+    for lane in lanes.values():
+        arrived = [cell for cell in lane if cell.state is FateState.OK and cell.field is not None]
+        tops: list[int] = []
+        """Where the first text begins of the best run of each length, from the end on (patience sorting)."""
+        lengths: list[int] = []
+        for cell in reversed(arrived):
+            length = bisect_left(tops, -cell.at)
+            tops[length : length + 1] = [-cell.at]
+            lengths.append(length)
+        wanted = len(tops) - 1
+        if wanted + 1 == len(arrived):
             continue
-        rest = [s for s in group if len(group) == 1 or not move(s.field, s.event, s.text)]
-        if rest:
-            remaining.append(rest)
-    return remaining
+        for cell, length in zip(arrived, reversed(lengths), strict=True):
+            if length == wanted:
+                wanted -= 1
+            else:
+                cell.state = FateState.REORDERED
 
 
-def _in_their_place(cells: Sequence[Cell], strays: Sequence[Stray]) -> list[Stray]:
+class Gaps:
+    """The cells of a field that should have arrived between two that did; ask only after `mark_reordered`."""
+
+    def __init__(self, lane: Sequence[Cell]) -> None:
+        self._lane = lane
+        in_place = [number for number, cell in enumerate(lane) if cell.state is FateState.OK and cell.field]
+        self._numbers = [-1, *in_place, len(lane)]
+        self._starts = [lane[number].at for number in in_place]
+
+    def around(self, piece: Piece) -> Sequence[Cell]:
+        """The cells between the text before a piece and the text after it."""
+        place = bisect_left(self._starts, piece.start)
+        return self._lane[self._numbers[place] + 1 : self._numbers[place + 1]]
+
+    def tokens_around(self, piece: Piece, separator: str) -> tuple[int, int | None]:
+        """Past the last token before a piece, and the first one after it; None where none is.
+
+        Tokens that read as separators are passed over: which of several line feeds is the text's is unknown.
+        """
+        after = bisect_left(self._starts, piece.start) + 1
+        before = after - 1
+        while before > 0 and not self._lane[self._numbers[before]].text.strip(separator):
+            before -= 1
+        while after <= len(self._starts) and not self._lane[self._numbers[after]].text.strip(separator):
+            after += 1
+        return (
+            self._lane[self._numbers[before]].token + 1 if before else 0,
+            self._lane[self._numbers[after]].first if after <= len(self._starts) else None,
+        )
+
+
+def _in_their_place(lanes: Mapping[str | None, Sequence[Cell]], strays: Sequence[Piece]) -> list[Piece]:
     """Other text of the same field where lost tokens should be: garbled."""
-    lanes: defaultdict[str | None, list[Cell]] = defaultdict(list)
-    for cell in cells:
-        lanes[cell.lane].append(cell)
-    remaining: list[Stray] = []
-    for stray in strays:
-        lane = lanes.get(stray.field, [])
-        garbled = _free_at(lane, stray)
-        if not garbled:
-            remaining.append(stray)
+    gaps: dict[str, Gaps] = {}
+    remaining: list[Piece] = []
+    for group in _joined(strays):
+        field = group[0].field
+        if field not in gaps:
+            gaps[field] = Gaps(lanes.get(field, ()))
+        lost = [
+            cell
+            for cell in gaps[field].around(group[0])
+            if cell.state is FateState.DROPPED or cell.state is FateState.GARBLED
+        ]
+        if not lost:
+            remaining += group
             continue
-        for cell in garbled:
-            cell.arrive(stray.field, None, FateState.GARBLED)
-        garbled[0].delivered += stray.text
+        for cell in lost:
+            cell.state, cell.delivered_in, cell.at = FateState.GARBLED, field, group[0].start
+        lost[0].delivered += "".join([piece.text for piece in group])
     return remaining
-
-
-def _free_at(lane: Sequence[Cell], stray: Stray) -> Sequence[Cell]:
-    """The lost cells in whose place a stray arrived."""
-    timed = stray.event >= 0 and bool(lane) and lane[0].event >= 0
-    if stray.place is not None:
-        end = stray.place
-        while end < len(lane) and lane[end].state is FateState.DROPPED:
-            end += 1
-        lost = lane[stray.place : end]
-        if not timed:
-            return lost or _half(lane[stray.place : stray.place + 1])
-        lost = [cell for cell in lost if cell.event == stray.event]
-        if lost:
-            return lost
-    if not timed:
-        return ()
-    # The tokens of a field are in the order of events, so binary search finds those of this event.
-    first = bisect_left(lane, stray.event, key=lambda cell: cell.event)
-    last = bisect_right(lane, stray.event, key=lambda cell: cell.event)
-    lost = [cell for cell in lane[first:last] if cell.state is FateState.DROPPED]
-    if not lost and _BROKEN in stray.text:
-        # U+FFFD sent before the token that completes the character: that token is the field's next.
-        return _half(lane[first : last + 1])
-    return lost
-
-
-def _half(cells: Sequence[Cell]) -> Sequence[Cell]:
-    return [cell for cell in cells if cell.state in {FateState.DROPPED, FateState.GARBLED}]
 
 
 def _origins(
-    cells: Sequence[Cell], strays: Sequence[Stray], ids: Sequence[int]
+    cells: Sequence[Cell], strays: Sequence[Piece], ids: Sequence[int]
 ) -> tuple[list[Extra], list[Fate]]:
     """The source of the strays that remain: tokens delivered before, framing of messages, or none."""
     extras: list[Extra] = []
     leaks: list[Fate] = []
-    pools: dict[str, Pool] = {}
+    delivered: dict[str, tuple[Pool, Sequence[int]]] = {}
+    """By field: the cells in the order in which they arrived there, and where each begins."""
     framing = _Framing(ids) if strays else None
     for number, group in enumerate(_joined(strays)):
         first = group[0]
@@ -168,12 +211,21 @@ def _origins(
                 state, start, end = FateState.MISROUTED, *span
                 leaks.append(Fate(start, end, state, None, first.field, None, text, text, first.event))
                 continue
-            if first.field not in pools and len(pools) < _FIELDS_AT_MOST:
-                pools[first.field] = Pool(cell for cell in cells if cell.delivered_in == first.field)
-            if first.field in pools and (run := pools[first.field].run_before(text, first.event)):
-                extra.start, extra.end = run[0].first, run[-1].token + 1
+            if first.field not in delivered and len(delivered) < _FIELDS_AT_MOST:
+                delivered[first.field] = _arrived_in(cells, first.field)
+            if first.field in delivered:
+                pool, starts = delivered[first.field]
+                run = pool.run_within(text, bisect_left(starts, first.start))
+                # One token occurs again by chance; right behind itself, or as a whole phrase, it does not.
+                if len(run) > 1 or (run and run[-1].at + len(run[-1].text) == first.start):
+                    extra.start, extra.end = run[0].first, run[-1].token + 1
         extras.append(extra)
     return extras, leaks
+
+
+def _arrived_in(cells: Iterable[Cell], field: str) -> tuple[Pool, Sequence[int]]:
+    arrived = sorted((cell for cell in cells if cell.delivered_in == field), key=lambda cell: cell.at)
+    return Pool(arrived), [cell.at for cell in arrived]
 
 
 class _Framing:

@@ -1,7 +1,7 @@
 """Which tokens a delivered text consists of: first within one event, then within one field.
 
 Both steps work on *cells*, tokens with text, and mark each cell with the field and event in which its text
-arrived. What they cannot match is returned as *strays*: delivered text without a cell.
+arrived. What they cannot match is returned as pieces of delivered text without a cell, *strays*.
 
 Within an event (`match_events`)
 --------------------------------
@@ -32,15 +32,11 @@ is such a result, so that the first one can be restored.
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import accumulate
 from typing import Final, NamedTuple
 
-from inspector.analysis.alignment.cells import Cell, FateState, Pool, Stray
+from inspector.analysis.alignment.cells import Cell, FateState, Piece, Pool, fill
 from inspector.analysis.alignment.text import embed_tokens, token_blocks
-
-Sent = tuple[int, str, str]
-"""Event, field and text of a delivery."""
 
 _STEPS_AT_MOST: Final = 4_000_000
 """Steps that the search for selections may take in one alignment; every recorded stream needs fewer."""
@@ -51,45 +47,58 @@ class _Budget:
         self.steps = _STEPS_AT_MOST
 
 
-def match_events(cells: Iterable[Cell], sent: Sequence[Sent]) -> list[Stray]:
-    """Match cells with the deliveries of their own event; the deliveries that remain."""
+def match_events(cells: Iterable[Cell], sent: Iterable[Piece]) -> list[Piece]:
+    """Match cells with what their own event delivered; the pieces that remain."""
     by_event: defaultdict[int, list[Cell]] = defaultdict(list)
     for cell in cells:
         by_event[cell.event].append(cell)
-    deliveries: dict[tuple[int, str], str] = {}
-    for event, field, text in sent:
-        deliveries[event, field] = deliveries.get((event, field), "") + text
-    pending: list[Stray] = []
-    for (event, field), text in deliveries.items():
-        own = [cell for cell in by_event.get(event, ()) if cell.lane == field]
-        if own and "".join([cell.text for cell in own]) == text:
-            for cell in own:
-                cell.arrive(field)
+    strays: list[Piece] = []
+    for piece in _by_event(sent):
+        own = [cell for cell in by_event.get(piece.event, ()) if cell.lane == piece.field]
+        if own and "".join([cell.text for cell in own]) == piece.text:
+            fill(own, piece)
         else:
-            pending.append(Stray(event, field, text))
+            strays.append(piece)
     budget = _Budget()
-    unmatched: list[Stray] = []
-    for stray in pending:
-        free = sorted((cell for cell in by_event.get(stray.event, ()) if cell.free), key=lambda c: c.token)
-        selected = select(free, stray.text, stray.field, budget)
-        for cell in selected:
-            cell.arrive(stray.field)
-        if not selected:
-            unmatched.append(stray)
-    return unmatched
+    # A text that other cells explain too must not take those that their own field needs.
+    for own_only in (True, False):
+        unmatched: list[Piece] = []
+        for piece in strays:
+            free = [
+                cell
+                for cell in by_event.get(piece.event, ())
+                if cell.free and (not own_only or cell.lane == piece.field)
+            ]
+            selected = select(free, piece.text, budget)
+            fill(selected, piece)
+            if not selected:
+                unmatched.append(piece)
+        strays = unmatched
+    return strays
 
 
-def select(cells: Sequence[Cell], text: str, field: str, budget: _Budget | None = None) -> Sequence[Cell]:
-    """Free cells, in order, whose texts together are `text`; those of the field itself before others.
+def _by_event(sent: Iterable[Piece]) -> list[Piece]:
+    """The pieces, those of one event and field as one."""
+    pieces: list[Piece] = []
+    for piece in sent:
+        last = pieces[-1] if pieces else None
+        if last is not None and last.event == piece.event and last.field == piece.field:
+            pieces[-1] = last._replace(text=last.text + piece.text)
+        else:
+            pieces.append(piece)
+    return pieces
+
+
+def select(cells: Iterable[Cell], text: str, budget: _Budget | None = None) -> Sequence[Cell]:
+    """Cells, in the order of their tokens, whose texts together are `text`; empty when none have it.
 
     Servers that deliver only the last tokens of a step (vLLM to 0.10), or lose those before a border between
     messages (to 0.13), deliver the end of the step's text; so of equal words the last ones are selected.
     """
-    if sum(len(cell.text) for cell in cells) < len(text):
+    candidates = sorted(cells, key=lambda cell: cell.token)
+    if sum(len(cell.text) for cell in candidates) < len(text):
         return ()
-    budget = budget or _Budget()
-    own = [cell for cell in cells if cell.lane == field]
-    return _run(own, text) or _pick(own, text, budget) or _run(cells, text) or _pick(cells, text, budget)
+    return _run(candidates, text) or _pick(candidates, text, budget or _Budget())
 
 
 def _run(cells: Sequence[Cell], text: str) -> Sequence[Cell]:
@@ -132,48 +141,41 @@ def _pick(cells: Sequence[Cell], text: str, budget: _Budget) -> Sequence[Cell]:
     return picked
 
 
-def match_field(cells: Sequence[Cell], strays: Sequence[Stray], sent: Sequence[Sent]) -> list[Stray]:
+def match_field(cells: Sequence[Cell], strays: Sequence[Piece], sent: Sequence[Piece]) -> list[Piece]:
     """Match the strays of one field with its free cells, in order; the strays that remain.
 
     `sent` is all that was delivered in the field.
     """
-    if not strays or not any(cell.free for cell in cells):
+    free = [cell for cell in cells if cell.free]
+    if not strays or not free:
         return list(strays)
-    free = [number for number, cell in enumerate(cells) if cell.free]
-    remaining = _lay([cells[number] for number in free], strays)
-    first = _Attempt.of(cells, [_moved(stray, free, len(cells)) for stray in remaining])
+    first = _Attempt.of(cells, _lay(free, strays))
     if not first.may_be_wrong(cells, sent):
         return first.strays
     for cell in cells:
         cell.reset()
-    second = _Attempt.of(cells, _lay(cells, [Stray(event, field, text) for event, field, text in sent]))
+    second = _Attempt.of(cells, _lay(cells, sent))
     if second.unexplained < first.unexplained:
         return second.strays
     first.restore(cells)
     return first.strays
 
 
-def _moved(stray: Stray, free: Sequence[int], count: int) -> Stray:
-    """A stray whose place counts the free cells, with its place among all `count` cells."""
-    assert stray.place is not None  # noqa: S101 -- what was laid over cells has its place among them
-    return replace(stray, place=free[stray.place] if stray.place < len(free) else count)
-
-
 class _Attempt(NamedTuple):
     """The cells of a field as one way of matching marks them."""
 
-    strays: list[Stray]
+    strays: list[Piece]
     """Texts without a cell."""
     lost: int
     """Characters of the cells without a text."""
-    marks: list[tuple[FateState, str | None, int | None]]
+    marks: list[tuple[FateState, str | None, int, int | None]]
     """What was marked on each cell."""
 
     @classmethod
-    def of(cls, cells: Sequence[Cell], strays: list[Stray]) -> "_Attempt":
+    def of(cls, cells: Sequence[Cell], strays: list[Piece]) -> "_Attempt":
         """The cells as they are marked now."""
         lost = sum(len(cell.text) for cell in cells if cell.free)
-        return cls(strays, lost, [(cell.state, cell.delivered_in, cell.delivery_event) for cell in cells])
+        return cls(strays, lost, [(c.state, c.delivered_in, c.at, c.delivery_event) for c in cells])
 
     @property
     def surplus(self) -> int:
@@ -184,54 +186,54 @@ class _Attempt(NamedTuple):
     def unexplained(self) -> int:
         return self.lost + self.surplus
 
-    def may_be_wrong(self, cells: Sequence[Cell], sent: Sequence[Sent]) -> bool:
+    def may_be_wrong(self, cells: Sequence[Cell], sent: Sequence[Piece]) -> bool:
         """True when both sides have something left, and the cells have only what came in this field."""
         if not self.lost or not self.surplus or any(cell.state is FateState.MISROUTED for cell in cells):
             return False
         delivered = sum(len(cell.text) for cell in cells if not cell.free) + self.surplus
-        return delivered == sum(len(text) for _, _, text in sent)
+        return delivered == sum(len(piece.text) for piece in sent)
 
     def restore(self, cells: Sequence[Cell]) -> None:
         """Mark the cells as they were."""
         for cell, marks in zip(cells, self.marks, strict=True):
-            cell.state, cell.delivered_in, cell.delivery_event = marks
+            cell.state, cell.delivered_in, cell.at, cell.delivery_event = marks
 
 
-def _lay(cells: Sequence[Cell], strays: Sequence[Stray]) -> list[Stray]:
+def _lay(cells: Sequence[Cell], strays: Sequence[Piece]) -> list[Piece]:
     """Match texts with cells in order: at token borders if that explains all texts, else by characters."""
     starts = [0, *accumulate(len(cell.text) for cell in cells)]
     whole = "".join([cell.text for cell in cells])
     spans = embed_tokens(whole, starts, [stray.text for stray in strays])
     if spans is not None:
         for stray, (first, last) in zip(strays, spans, strict=True):
-            for cell in cells[first:last]:
-                cell.arrive(stray.field, stray.event)
+            fill(cells[first:last], stray)
         return []
     return _by_characters(cells, starts, whole, strays)
 
 
 def _by_characters(
-    cells: Sequence[Cell], starts: Sequence[int], whole: str, strays: Sequence[Stray]
-) -> list[Stray]:
-    joined = "".join([stray.text for stray in strays])
-    ends = [*accumulate(len(stray.text) for stray in strays)]
-    used: list[tuple[int, int, int]] = []
-    """Spans of the joined texts that have cells, each with the number of the cell after it."""
+    cells: Sequence[Cell], starts: Sequence[int], whole: str, strays: Sequence[Piece]
+) -> list[Piece]:
+    ends = [0, *accumulate(len(stray.text) for stray in strays)]
+    used: list[tuple[int, int]] = []
+    """Spans of the joined texts that have cells."""
     for block in token_blocks(whole, starts, [stray.text for stray in strays]):
-        first, last = bisect_left(starts, block.start), bisect_left(starts, block.end)
         shift = block.sent - block.start
-        for number in range(first, last):
-            stray = strays[bisect_right(ends, starts[number] + shift)]
-            cells[number].arrive(stray.field, stray.event)
-        used.append((block.sent, block.sent + block.end - block.start, last))
-    unused: list[Stray] = []
-    at = place = 0
-    for start, end, following in (*used, (len(joined), len(joined), len(cells))):
+        for number in range(bisect_left(starts, block.start), bisect_left(starts, block.end)):
+            at, end = starts[number] + shift, starts[number + 1] + shift
+            first, last = strays[bisect_right(ends, at) - 1], strays[bisect_left(ends, end) - 1]
+            place = first.start + at - ends[bisect_right(ends, at) - 1]
+            if last.end - ends[bisect_left(ends, end)] + end != place + end - at:
+                continue  # other text was delivered in between
+            cells[number].arrive(first.field, first.event, place)
+            used.append((at, end))
+    unused: list[Piece] = []
+    at = 0
+    for start, end in (*used, (ends[-1], ends[-1])):
         while at < start:
-            number = bisect_right(ends, at)
-            border = min(start, ends[number])
-            stray = strays[number]
-            unused.append(Stray(stray.event, stray.field, joined[at:border], place))
+            number = bisect_right(ends, at) - 1
+            border = min(start, ends[number + 1])
+            unused.append(strays[number].part(at - ends[number], border - ends[number]))
             at = border
-        at, place = end, following
+        at = end
     return unused

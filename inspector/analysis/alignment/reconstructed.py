@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 
-from inspector.analysis.alignment.cells import Part, Stray, cells_of
+from inspector.analysis.alignment.cells import Part, cells_of, pieces_of
 from inspector.analysis.alignment.fields import parts_of
-from inspector.analysis.alignment.matching import Sent, match_field
+from inspector.analysis.alignment.matching import match_field
 from inspector.analysis.reading import ChoiceReading
 from inspector.capture.tokens import Tokens
 
@@ -26,16 +26,15 @@ def _reconstructed_events(choice: ChoiceReading) -> list[int]:
     before it.
     """
     arrived: dict[int, int] = {}
-    sent: defaultdict[str, list[Sent]] = defaultdict(list)
-    for event, field, text in choice.deltas:
-        sent[field].append((event, field, text))
+    sent = choice.deltas_by_field()
     lanes: defaultdict[str, list[Part]] = defaultdict(list)
     for part in parts_of(choice, sent):
         if part.lane is not None:
             lanes[part.lane].append(part)
     for field, parts in lanes.items():
         cells = [cell for part in parts for cell in cells_of(choice.tokens, part)]
-        match_field(cells, [Stray(*delivery) for delivery in sent[field]], sent[field])
+        pieces = pieces_of(field, sent.get(field, ()))
+        match_field(cells, pieces, pieces)
         for cell in cells:
             if cell.delivery_event is not None:
                 arrived.update(dict.fromkeys(range(cell.first, cell.token + 1), cell.delivery_event))
