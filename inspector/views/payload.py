@@ -50,7 +50,9 @@ Entry: TypeAlias = tuple[str | None, str]
 Run: TypeAlias = tuple[int, int, str | None, str]
 """Neighbouring cells of one fate: start, end, the field that they were delivered in, and a `FateState`."""
 
-CellFate: TypeAlias = Literal["framing", "delivered", "misrouted", "lost", "rejected", "unsent", "unknown"]
+CellFate: TypeAlias = Literal[
+    "framing", "delivered", "misrouted", "lost", "left_out", "rejected", "unsent", "unknown"
+]
 """What became of a cell. Framing is never delivered; an unsent cell is one that the server did not send."""
 
 Sign: TypeAlias = Literal["", "reordered", "garbled", "unserved", "added", "duplicated", "separator"]

@@ -24,7 +24,8 @@ class TokenFate:
     channel: str | None
     """The channel of its message; None where it has none, and for rejected tokens."""
     fate: CellFate
-    """`framing` is a header or special token, which is never delivered; `unknown` without deliveries."""
+    """`framing` is a header or special token, which is never delivered; `left_out` is text from a stop string
+    on; `unknown` without deliveries."""
     field: str | None
     """The field that the client got it in; None where it did not."""
     event: int | None

@@ -6,7 +6,7 @@ fields, with `leftovers` over the whole stream. Nothing in this package decides 
 findings of it.
 """
 
-from inspector.analysis.alignment.cells import Alignment, Extra, Fate, FateState
+from inspector.analysis.alignment.cells import Alignment, Arrival, Extra, Fate, FateState
 from inspector.analysis.alignment.choice import align_choice, alignments
 from inspector.analysis.alignment.fields import same_when_joined
 from inspector.analysis.alignment.reconstructed import reconstructed_cells
@@ -14,6 +14,7 @@ from inspector.analysis.alignment.text import embed_or_align
 
 __all__ = [
     "Alignment",
+    "Arrival",
     "Extra",
     "Fate",
     "FateState",

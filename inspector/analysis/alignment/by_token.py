@@ -80,13 +80,14 @@ def _split_separators(
         after, before = gaps[field].tokens_around(stray, separator)
         for start in [s for s in borders[field] if after <= s and (before is None or s <= before)]:
             if rest.text.startswith(separator):
-                rest = rest.part(len(separator), len(rest.text))
+                at, rest = rest.start, rest.part(len(separator), len(rest.text))
             elif rest.text.endswith(separator):
                 rest = rest.part(0, len(rest.text) - len(separator))
+                at = rest.end
             else:
                 break
             borders[field].remove(start)
-            separators.append(Extra(rest.event, field, separator, separates=True))
+            separators.append(Extra(rest.event, field, separator, at, separates=True))
         if rest.text:
             remaining.append(rest)
     return separators, remaining

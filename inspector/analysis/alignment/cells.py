@@ -19,9 +19,6 @@ FIRST_SPECIAL: Final = 199998
 """First ID of o200k_harmony that is a special token."""
 
 
-_BROKEN: Final = "\ufffd"
-
-
 class FateState(StrEnum):
     """What became of a generated token."""
 
@@ -31,6 +28,19 @@ class FateState(StrEnum):
     REORDERED = "reordered"
     GARBLED = "garbled"
     UNSERVED = "unserved"
+    LEFT_OUT = "left out"
+    """Not delivered on purpose: the text from a stop string on."""
+
+
+class Arrival(NamedTuple):
+    """Tokens whose text stands together in the field in which it was delivered."""
+
+    start: int
+    end: int
+    at: int
+    """Where the text begins in the whole text of the field."""
+    text: str
+    """As it was delivered; that of garbled tokens is not theirs."""
 
 
 @dataclass(slots=True)
@@ -49,6 +59,8 @@ class Fate:
     """Text that arrived in their place, for garbled tokens."""
     event: int | None = None
     """Event of the delivery, if it is not that of the tokens."""
+    arrivals: tuple[Arrival, ...] = ()
+    """Where it is in `delivered_in`, in token order."""
 
 
 @dataclass(slots=True)
@@ -58,6 +70,8 @@ class Extra:
     event: int
     field: str
     text: str
+    at: int
+    """Where it begins in the whole text of the field."""
     start: int | None = None
     """First of the tokens whose text it repeats; None if it repeats none."""
     end: int | None = None
@@ -75,6 +89,8 @@ class Alignment:
     extras: list[Extra]
     calls: list[int | None]
     """For each generated tool call the index under which it was delivered; None where its name was not."""
+    delivered_stop: str = ""
+    """The stop string that was delivered as the end of the text, which OpenAI's API leaves out."""
 
 
 class Piece(NamedTuple):
@@ -107,6 +123,8 @@ class Part:
     lane: str | None
     """The field in which its text is searched for first."""
     message: int | None
+    kept: int | None = None
+    """Characters of its text that a server delivers, which stops at a string; None for all of them."""
 
 
 @dataclass(slots=True)
@@ -185,20 +203,42 @@ class Pool:
         return ()
 
 
-def whole_fate(part: Part, field: str, text: str) -> Fate:
-    """The fate of a part whose text arrived in `field` as a whole."""
+def whole_fate(part: Part, field: str, text: str, at: int, delivered: str | None = None) -> Fate:
+    """The fate of a part whose text arrived in `field` as a whole, or `delivered` in another form."""
     in_message = part.message is not None
     state = FateState.OK if in_message or part.field is not None else FateState.MISROUTED
+    arrival = Arrival(part.start, part.end, at, text if delivered is None else delivered)
     return Fate(
-        part.start, part.end, state, part.field, field, part.message, text, "" if in_message else text
+        part.start,
+        part.end,
+        state,
+        part.field,
+        field,
+        part.message,
+        text,
+        "" if in_message else text,
+        arrivals=(arrival,),
     )
 
 
-def same_text(spans: Sequence[Sequence[int]], generated: str, delivered: str) -> bool:
-    """True when all arrived; a character that a span only begins may arrive as U+FFFD or not at all."""
-    if generated == delivered:
-        return True
-    return _BROKEN in delivered and "".join([text_of(span) for span in spans]) == delivered
+def spellings(ids: Sequence[int], parts: Sequence[Part]) -> tuple[list[str], list[str]]:
+    """The texts in which parts may arrive: a character that one only begins as nothing, or as U+FFFD."""
+    spans = [ids[part.start : part.end] for part in parts]
+    without = [text_of(span, ended=False)[: part.kept] for span, part in zip(spans, parts, strict=True)]
+    return without, [text_of(span)[: part.kept] for span, part in zip(spans, parts, strict=True)]
+
+
+def left_out(ids: Sequence[int], part: Part) -> Iterator[Fate]:
+    """The fate of the tokens of a part from the stop string on."""
+    if part.kept is None:
+        return
+    length = 0
+    for token, text in enumerate(texts(ids[part.start : part.end]), part.start):
+        if length >= part.kept:
+            rest = text_of(ids[token : part.end])
+            yield Fate(token, part.end, FateState.LEFT_OUT, part.field, None, part.message, rest)
+            return
+        length += len(text)
 
 
 def visible(ids: Sequence[int], skip_special: bool) -> Sequence[int]:
@@ -217,13 +257,16 @@ def cells_of(tokens: Tokens, part: Part, *, skip_special: bool = False) -> Itera
     state = FateState.UNSERVED if part.field is None else FateState.DROPPED
     first = part.start
     ids = visible(tokens.ids[part.start : part.end], skip_special)
-    for token, text in enumerate(texts(ids, ended=False), part.start):
+    length = 0
+    for token, whole in enumerate(texts(ids, ended=False), part.start):
+        text = whole if part.kept is None else whole[: max(part.kept - length, 0)]
+        length += len(text)
         if text:
             yield Cell(first, token, text, tokens.events[token], part.field, part.lane, part.message, state)
             first = token + 1
     if part.field is None and part.message is not None and first == part.start < part.end:
         last = part.end - 1
-        if text := text_of(ids):
+        if text := text_of(ids)[: part.kept]:
             yield Cell(first, last, text, tokens.events[last], None, part.lane, part.message, state)
 
 
@@ -251,7 +294,31 @@ def fates_of(cells: Sequence[Cell]) -> Iterator[Fate]:
             "".join(cell.text for cell in run),
             "".join(cell.delivered for cell in run),
             head.delivery_event,
+            tuple(_arrivals(run)),
         )
+
+
+def _arrivals(run: Sequence[Cell]) -> Iterator[Arrival]:
+    """The places of cells with one fate; garbled ones have that of the text in their place."""
+    if run[0].delivered_in is None:
+        return
+    if run[0].state is FateState.GARBLED:
+        heads = [number for number, cell in enumerate(run) if cell.delivered]
+        for first, last in zip([0, *heads[1:]], [*heads[1:], len(run)], strict=True):
+            cells = run[first:last]
+            delivered = "".join([cell.delivered for cell in cells])
+            yield Arrival(cells[0].first, cells[-1].token + 1, cells[0].at, delivered)
+        return
+    first = run[0].first
+    texts: list[str] = []
+    at = end = run[0].at
+    for cell in run:
+        if cell.at != end:
+            yield Arrival(first, cell.first, at, "".join(texts))
+            first, at, texts = cell.first, cell.at, []
+        texts.append(cell.text)
+        end = cell.at + len(cell.text)
+    yield Arrival(first, run[-1].token + 1, at, "".join(texts))
 
 
 def pieces_of(field: str, deltas: Iterable[Delta]) -> list[Piece]:

@@ -5,8 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from inspector.analysis.alignment.cells import Alignment, visible
-from inspector.analysis.alignment.completions import StopOptions, align_completion
+from inspector.analysis.alignment.completions import align_completion
 from inspector.analysis.alignment.fields import align_fields
+from inspector.analysis.alignment.stops import StopOptions
 from inspector.analysis.reading import ChoiceReading, Reading
 from inspector.capture.capture import EventKind
 from inspector.capture.deltas import Delta
@@ -29,17 +30,17 @@ def align_choice(reading: Reading, choice: ChoiceReading) -> Alignment | None:
     """Where the tokens of a choice were delivered; None when that cannot be determined."""
     if not choice.has_ids or not reading.spec.delivers:
         return None
-    if not reading.spec.raw:
-        return align_fields(choice, unstreamed=_is_unstreamed(reading, choice))
-    response = _without_prompt(reading, choice)
-    if response is None:
-        return None
     request = reading.header.request
     stop = StopOptions(
         strings=_strings(request.get("stop")),
         token_ids=frozenset(token_ids(request.get("stop_token_ids"))),
         included=request.get("include_stop_str_in_output") is True,
     )
+    if not reading.spec.raw:
+        return align_fields(choice, stop, unstreamed=_is_unstreamed(reading, choice))
+    response = _without_prompt(reading, choice)
+    if response is None:
+        return None
     return align_completion(response, stop, skip_special=_skips_special(request, response))
 
 

@@ -5,11 +5,12 @@ token or the string that they stopped at, and hold back the tokens of a characte
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Final
 
 from inspector.analysis.alignment.by_token import align_by_token
-from inspector.analysis.alignment.cells import FIRST_SPECIAL, Alignment, Part, same_text, visible, whole_fate
+from inspector.analysis.alignment.cells import Alignment, Part, left_out, spellings, visible, whole_fate
+from inspector.analysis.alignment.stops import StopOptions
 from inspector.analysis.reading import ChoiceReading
 from inspector.capture.deltas import TEXT
 from inspector.protocol.harmony.text import text_of
@@ -19,48 +20,30 @@ _CHARACTER_AT_MOST: Final = 4
 """Bytes, and so tokens, of one character."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StopOptions:
-    """What of a request decides where the text of a plain completion ends."""
-
-    strings: tuple[str, ...] = ()
-    token_ids: frozenset[int] = frozenset()
-    """Stop tokens beyond the model's own."""
-    included: bool = False
-    """True when the text keeps what it stopped at (`include_stop_str_in_output`)."""
-
-
 def align_completion(choice: ChoiceReading, stop: StopOptions, *, skip_special: bool) -> Alignment:
     """The alignment of a plain completion; `skip_special` if its text leaves out special tokens."""
-    part = Part(0, _text_end(choice, stop), TEXT, TEXT, None)
-    span = visible(choice.tokens.ids[: part.end], skip_special)
-    generated = text_of(span, ended=False)
+    ids = choice.tokens.ids
     sent = choice.deltas_by_field()
     delivered = "".join([delta.text for delta in sent.get(TEXT, ())])
-    if (
-        same_text([span], generated, delivered)
-        or _ends_at_stop_string(choice, generated, delivered, stop)
-        or _ends_in_character(span, delivered)
-    ):
-        return Alignment(fates=[whole_fate(part, TEXT, generated)], extras=[], calls=[])
+    whole = Part(0, len(ids), TEXT, TEXT, None)
+    parts = [whole]
+    if stop.is_left_out(ids, choice.finish_reason):
+        parts.insert(0, replace(whole, end=len(ids) - 1))
+    shown = visible(ids, skip_special)
+    place = stop.string_in(text_of(shown), delivered, choice.finish_reason)
+    if place is not None:
+        parts.insert(0, replace(whole, kept=place[0]))
+    cut = [part for part in parts if _ends_in_character(shown[: part.end], delivered)]
+    parts += [replace(part, kept=len(delivered)) for part in cut]
+    for part in parts:
+        for (text,) in spellings(shown, [part]):
+            if text == delivered:
+                fates = [whole_fate(part, TEXT, text, 0), *left_out(shown, part)]
+                return Alignment(fates=fates, extras=[], calls=[])
+    part = parts[0]
     fates, extras = align_by_token(choice, [part], sent, skip_special=skip_special)
-    return Alignment(fates=sorted(fates, key=lambda fate: fate.start), extras=extras, calls=[])
-
-
-def _text_end(choice: ChoiceReading, stop: StopOptions) -> int:
-    """Past the last token with text: without the one it stopped at, unless the request keeps that."""
-    ids = choice.tokens.ids
-    if not ids or choice.finish_reason != "stop" or stop.included:
-        return len(ids)
-    return len(ids) - (ids[-1] >= FIRST_SPECIAL or ids[-1] in stop.token_ids)
-
-
-def _ends_at_stop_string(choice: ChoiceReading, generated: str, delivered: str, stop: StopOptions) -> bool:
-    """True when the text ends right before a stop string, which servers leave out."""
-    if choice.finish_reason != "stop" or stop.included or not generated.startswith(delivered):
-        return False
-    rest = generated[len(delivered) :]
-    return any(rest.startswith(string) for string in stop.strings)
+    fates = sorted([*fates, *left_out(shown, part)], key=lambda fate: fate.start)
+    return Alignment(fates=fates, extras=extras, calls=[])
 
 
 def _ends_in_character(span: Sequence[int], delivered: str) -> bool:

@@ -24,16 +24,27 @@ import json
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from typing import Final, NamedTuple
 
 from inspector.analysis.alignment.by_token import align_by_token
 from inspector.analysis.alignment.calls import arrived, renumbered
-from inspector.analysis.alignment.cells import Alignment, Extra, Fate, FateState, Part, same_text, whole_fate
+from inspector.analysis.alignment.cells import (
+    Alignment,
+    Extra,
+    Fate,
+    Part,
+    left_out,
+    spellings,
+    whole_fate,
+)
+from inspector.analysis.alignment.stops import StopOptions
 from inspector.analysis.reading import ChoiceReading
 from inspector.capture.deltas import Delta
 from inspector.protocol.harmony.text import text_of
 
+_LINE_FEED: Final = "\n"
 _PLACES_AT_MOST: Final = 64
 """Places up to which a field may be read after one part; more come only of texts that repeat each other."""
 
@@ -50,12 +61,12 @@ class _Field(NamedTuple):
 class _Composition(NamedTuple):
     """A field as texts of parts, one after another."""
 
-    texts: Sequence[tuple[Part, str]]
+    fates: Sequence[Fate]
     joints: Sequence[int] = ()
     """Places at which the server put a separator between two of them."""
 
 
-def align_fields(choice: ChoiceReading, *, unstreamed: bool = False) -> Alignment:
+def align_fields(choice: ChoiceReading, stop: StopOptions, *, unstreamed: bool = False) -> Alignment:
     """The alignment of a response whose tokens the server parsed.
 
     `unstreamed` is for responses in one body: vLLM joins messages there by line feeds and rewrites the
@@ -65,21 +76,32 @@ def align_fields(choice: ChoiceReading, *, unstreamed: bool = False) -> Alignmen
     calls = arrived(choice)
     delivered = renumbered(choice, calls)
     parts = parts_of(choice, delivered)
-    separator = "\n" if unstreamed else choice.expected.separator
+    separator = _LINE_FEED if unstreamed else choice.expected.separator
     loose = [part for part in parts if part.lane is None and part.message is not None]
     loose += _open_header(choice)
 
     fates: list[Fate] = []
     separators: list[Extra] = []
     unexplained: list[_Field] = []
-    for field in _fields(parts, delivered):
+    stopped_part, delivered_stop = None, ""
+    for whole_field in _fields(parts, delivered):
+        field = whole_field
         composition = _complete(ids, field, unstreamed=unstreamed) or _composed(ids, field, loose, separator)
+        if (stopped := _stopped(choice, field, stop)) is not None:
+            if composition is not None:
+                delivered_stop = stopped[1]
+            else:
+                field = stopped[0]
+                stopped_part = field.parts[-1]
+                composition = _complete(ids, field, unstreamed=unstreamed) or _composed(
+                    ids, field, loose, separator
+                )
         if composition is None:
             unexplained.append(field)
             continue
-        fates += [whole_fate(part, field.name, text) for part, text in composition.texts]
+        fates += composition.fates
         if loose:
-            loose = _without(loose, (part.start for part, _ in composition.texts))
+            loose = _without(loose, (fate.start for fate in composition.fates))
         if not unstreamed:
             separators += _separators(composition, separator, field)
     if unstreamed:
@@ -96,11 +118,27 @@ def align_fields(choice: ChoiceReading, *, unstreamed: bool = False) -> Alignmen
     by_token, extras = align_by_token(choice, remaining, sent, separator=separator)
     if unstreamed:  # line feeds that the endpoint promises there
         extras = [extra for extra in extras if not extra.separates]
+    after_stop = () if stopped_part is None else left_out(ids, stopped_part)
     return Alignment(
-        fates=sorted([*fates, *by_token], key=lambda fate: fate.start),
+        fates=sorted([*fates, *by_token, *after_stop], key=lambda fate: fate.start),
         extras=[*separators, *extras],
         calls=calls,
+        delivered_stop=delivered_stop,
     )
+
+
+def _stopped(choice: ChoiceReading, field: _Field, stop: StopOptions) -> tuple[_Field, str] | None:
+    """A field whose last text ends before a stop string, and that string; None where no text does."""
+    if not stop.strings or not field.parts or not choice.transcript.messages:
+        return None
+    part, last = field.parts[-1], choice.transcript.messages[-1]
+    if part.message != len(choice.transcript.messages) - 1 or last.complete or part.field is None:
+        return None
+    text = text_of(choice.tokens.ids[part.start : part.end])
+    place = stop.string_in(text, field.text, choice.finish_reason)
+    if place is None:
+        return None
+    return field._replace(parts=[*field.parts[:-1], replace(part, kept=place[0])]), place[1]
 
 
 def parts_of(choice: ChoiceReading, delivered: Iterable[str]) -> list[Part]:
@@ -130,7 +168,7 @@ def same_when_joined(texts: Sequence[str], delivered: str) -> bool:
 
     vLLM joins messages by line feeds there, and reformats the JSON of a call's arguments.
     """
-    if "\n".join([text for text in texts if text]) == delivered:
+    if _LINE_FEED.join([text for text in texts if text]) == delivered:
         return True
     if len(texts) != 1:
         return False
@@ -171,11 +209,25 @@ def _without(parts: Sequence[Part], starts: Iterable[int]) -> list[Part]:
 
 def _complete(ids: Sequence[int], field: _Field, *, unstreamed: bool) -> _Composition | None:
     """A field as the texts of its own messages; None where it has other text."""
-    spans = [ids[part.start : part.end] for part in field.parts]
-    texts = [text_of(span, ended=False) for span in spans]
-    if same_text(spans, "".join(texts), field.text) or (unstreamed and same_when_joined(texts, field.text)):
-        return _Composition(list(zip(field.parts, texts, strict=True)))
+    for texts in spellings(ids, field.parts):
+        if "".join(texts) == field.text:
+            return _laid(field, texts, 0)
+        if unstreamed and _LINE_FEED.join(filter(None, texts)) == field.text:
+            return _laid(field, texts, len(_LINE_FEED))
+    if unstreamed and same_when_joined(texts, field.text):
+        return _Composition([whole_fate(field.parts[0], field.name, texts[0], 0, field.text)])
     return None
+
+
+def _laid(field: _Field, texts: Sequence[str], between: int) -> _Composition:
+    """The texts one after another, with so many characters between those that are not empty."""
+    fates: list[Fate] = []
+    at = 0
+    for part, text in zip(field.parts, texts, strict=True):
+        at += between if at and text else 0
+        fates.append(whole_fate(part, field.name, text, at))
+        at += len(text)
+    return _Composition(fates)
 
 
 def _composed(
@@ -194,11 +246,10 @@ def _composed(
     places: Collection[int] = (0,)
     for part in parts:
         required = part.start in own
-        span = ids[part.start : part.end]
-        spellings = dict.fromkeys((text_of(span, ended=False), text_of(span)))
+        texts = dict.fromkeys(text for (text,) in spellings(ids, [part]))
         after: dict[int, tuple[int, str | None]] = {}
         for place in places:
-            for text in spellings:
+            for text in texts:
                 gaps = ("", separator) if separator and text and reached else ("",)
                 for gap in gaps:
                     if (required or text) and field.text.startswith(gap + text, place):
@@ -212,23 +263,23 @@ def _composed(
     place = len(field.text)
     if place not in places:
         return None
-    texts: list[tuple[Part, str]] = []
+    fates: list[Fate] = []
     joints: list[int] = []
     for part, after in zip(reversed(parts), reversed(reached), strict=True):
         before, taken = after[place]
         if taken is not None:
-            texts.append((part, taken))
+            fates.append(whole_fate(part, field.name, taken, place - len(taken)))
             if place - len(taken) > before:
                 joints.append(before)
         place = before
-    return _Composition(texts[::-1], joints[::-1])
+    return _Composition(fates[::-1], joints[::-1])
 
 
 def _separators(composition: _Composition, separator: str, field: _Field) -> Iterator[Extra]:
     ends = [*accumulate(len(delta.text) for delta in field.deltas)]
     for place in composition.joints:
         event = field.deltas[bisect_right(ends, place)].event
-        yield Extra(event, field.name, separator, separates=True)
+        yield Extra(event, field.name, separator, place, separates=True)
 
 
 def _reformatted(ids: Sequence[int], loose: Sequence[Part], fields: Sequence[_Field]) -> Iterator[Fate]:
@@ -238,5 +289,4 @@ def _reformatted(ids: Sequence[int], loose: Sequence[Part], fields: Sequence[_Fi
         text = text_of(ids[part.start : part.end], ended=False)
         lane = next((name for name, got in texts.items() if same_when_joined([text], got)), None)
         if lane is not None and text and part.message is not None:
-            del texts[lane]
-            yield Fate(part.start, part.end, FateState.OK, None, lane, part.message, text)
+            yield whole_fate(part, lane, text, 0, texts.pop(lane))

@@ -1,13 +1,13 @@
 """Delivered text that neither its event nor its field explains: moved, garbled, header text, repeated."""
 
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Final
 
-from inspector.analysis.alignment.cells import Cell, Extra, Fate, FateState, Piece, Pool, fill
-from inspector.analysis.alignment.matching import select
+from inspector.analysis.alignment.cells import Arrival, Cell, Extra, Fate, FateState, Piece, Pool, fill
+from inspector.analysis.alignment.matching import lay, select
 from inspector.protocol.harmony.text import texts
 from inspector.protocol.harmony.vocab import MARKERS
 
@@ -30,6 +30,7 @@ def explain(
     cells = [cell for lane in lanes.values() for cell in lane]
     remaining = _by_same_event(cells, strays)
     remaining, separators = _by_equal_run(cells, remaining, separator)
+    remaining = _permuted(lanes, remaining)
     mark_reordered(lanes)
     remaining = _in_their_place(lanes, remaining)
     extras, leaks = _origins(cells, remaining, ids)
@@ -97,7 +98,8 @@ def _by_equal_run(
             if run:
                 fill(run, piece.part(before, before + len(text)))
                 if text != piece.text:
-                    separators.append(Extra(piece.event, field, separator, separates=True))
+                    at = piece.start if before else piece.end - len(separator)
+                    separators.append(Extra(piece.event, field, separator, at, separates=True))
                 return True
         return False
 
@@ -115,6 +117,22 @@ def _without_separator(text: str, separator: str) -> Iterator[tuple[str, int]]:
         yield text.removeprefix(separator), len(separator)
     if separator and text.endswith(separator) and text != separator:
         yield text.removesuffix(separator), 0
+
+
+def _permuted(lanes: Mapping[str | None, Sequence[Cell]], strays: Sequence[Piece]) -> list[Piece]:
+    """Lost tokens of a field and its strays, where they are the same characters in another order."""
+    by_field: defaultdict[str, list[Piece]] = defaultdict(list)
+    for stray in strays:
+        by_field[stray.field].append(stray)
+    remaining: list[Piece] = []
+    for field, own in by_field.items():
+        lost = [cell for cell in lanes.get(field, ()) if cell.state is FateState.DROPPED]
+        characters = Counter("".join([cell.text for cell in lost]))
+        if lost and characters == Counter("".join([stray.text for stray in own])):
+            remaining += _by_equal_run(lost, lay(lost, own), "")[0]
+        else:
+            remaining += own
+    return remaining
 
 
 def mark_reordered(lanes: Mapping[str | None, Sequence[Cell]]) -> None:
@@ -203,13 +221,13 @@ def _origins(
     for number, group in enumerate(_joined(strays)):
         first = group[0]
         text = "".join([stray.text for stray in group])
-        extra = Extra(first.event, first.field, text)
+        extra = Extra(first.event, first.field, text, first.start)
         if len(group) > 1:
             extra.last_event = group[-1].event
         if number < _SEARCHES_AT_MOST and framing is not None:
             if (span := framing.find(text)) is not None:
-                state, start, end = FateState.MISROUTED, *span
-                leaks.append(Fate(start, end, state, None, first.field, None, text, text, first.event))
+                state, arrival = FateState.MISROUTED, Arrival(*span, first.start, text)
+                leaks.append(Fate(*span, state, None, first.field, None, text, text, first.event, (arrival,)))
                 continue
             if first.field not in delivered and len(delivered) < _FIELDS_AT_MOST:
                 delivered[first.field] = _arrived_in(cells, first.field)

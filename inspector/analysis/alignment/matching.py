@@ -18,7 +18,7 @@ Within a field (`match_field`)
 A server that holds text back (for a stop string, or until a character is complete) sends it in a later event
 than its tokens, and some captures have IDs without events. So what is left of a field, cells and strays, is
 aligned as a whole in order: at the borders of tokens if all strays are found there, else character by
-character (`_lay`).
+character (`lay`).
 
 When matching within events is wrong
 ------------------------------------
@@ -149,12 +149,12 @@ def match_field(cells: Sequence[Cell], strays: Sequence[Piece], sent: Sequence[P
     free = [cell for cell in cells if cell.free]
     if not strays or not free:
         return list(strays)
-    first = _Attempt.of(cells, _lay(free, strays))
+    first = _Attempt.of(cells, lay(free, strays))
     if not first.may_be_wrong(cells, sent):
         return first.strays
     for cell in cells:
         cell.reset()
-    second = _Attempt.of(cells, _lay(cells, sent))
+    second = _Attempt.of(cells, lay(cells, sent))
     if second.unexplained < first.unexplained:
         return second.strays
     first.restore(cells)
@@ -199,7 +199,7 @@ class _Attempt(NamedTuple):
             cell.state, cell.delivered_in, cell.at, cell.delivery_event = marks
 
 
-def _lay(cells: Sequence[Cell], strays: Sequence[Piece]) -> list[Piece]:
+def lay(cells: Sequence[Cell], strays: Sequence[Piece]) -> list[Piece]:
     """Match texts with cells in order: at token borders if that explains all texts, else by characters."""
     starts = [0, *accumulate(len(cell.text) for cell in cells)]
     whole = "".join([cell.text for cell in cells])

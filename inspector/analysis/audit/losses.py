@@ -48,6 +48,8 @@ def lost_findings(
             case FateState.DROPPED:  # a call that was lost whole is one finding of `call_findings`
                 expected = fate.field in hidden or fate.field in undelivered
                 return None if expected else _fate_finding(choice, fate, fate.state)
+            case FateState.LEFT_OUT:
+                return None
             case FateState.UNSERVED if fate.message is None:
                 return None  # rejected tokens: `_swallowed` makes one finding of a run
             case FateState.MISROUTED | FateState.REORDERED | FateState.GARBLED | FateState.UNSERVED:

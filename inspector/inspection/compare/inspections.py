@@ -100,7 +100,7 @@ def _divergence(tokens: Sides, left_choice: ChoiceReading, right_choice: ChoiceR
 
 
 _Run = tuple[int, int, str | None, str]
-_FINE = frozenset({"", str(FateState.OK)})
+_FINE = frozenset({"", str(FateState.OK), str(FateState.LEFT_OUT)})
 """States of tokens that a server treated as it promises."""
 
 

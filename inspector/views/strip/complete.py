@@ -159,7 +159,7 @@ def ribbon(inspection: Examined, choice: ChoiceReading) -> Ribbon | None:
         "runs": [
             (fate.start, fate.end, fate.delivered_in, str(fate.state))
             for fate in laid.fates
-            if fate.start < fate.end
+            if fate.start < fate.end and fate.state is not FateState.LEFT_OUT
         ],
     }
 

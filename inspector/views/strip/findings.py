@@ -10,6 +10,7 @@ from inspector.issues import Situation
 from inspector.views.payload import Cells, CellSpan, FindingRow
 from inspector.views.rows import finding_words, issue_row
 
+_NOT_LOST: Final = frozenset({FateState.OK, FateState.LEFT_OUT})
 _NOWHERE: Final[CellSpan] = {"cell_start": None, "cell_end": None}
 
 
@@ -69,7 +70,7 @@ def reconstructed_span(finding: Finding, cells: Cells, laid: Alignment | None) -
     """The cells of a finding from texts and events, among reconstructed tokens."""
     if finding.token_start is not None:
         return {}
-    lost = [] if laid is None else [fate for fate in laid.fates if fate.state is not FateState.OK]
+    lost = [] if laid is None else [fate for fate in laid.fates if fate.state not in _NOT_LOST]
     for first in range(len(lost)):
         # What the final object has in one field may be of several messages.
         rest = finding.generated or ""

@@ -5,28 +5,21 @@ they arrived, are all of its text. Where text arrived that no token accounts for
 it, so that the text of a lane is always exactly what was delivered.
 """
 
-from bisect import bisect_left
-from collections import defaultdict, deque
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Final, TypeAlias, assert_never
 
-from inspector.analysis.alignment import Alignment, Extra, Fate, FateState
+from inspector.analysis.alignment import Alignment, Arrival, Extra, Fate, FateState
 from inspector.analysis.alignment.calls import renumbered
 from inspector.analysis.reading import ChoiceReading, Reading
 from inspector.capture.deltas import Delta
-from inspector.protocol.harmony.text import text_of, texts
+from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.vocab import MARKERS
 from inspector.views.lane_labels import lane_labels
 from inspector.views.payload import CellFate, Cells, FateRun, Lane, Piece, Pipeline, Sign, UnsentCell
 
 _Fate: TypeAlias = tuple[CellFate, int | None, int | None, Sign]
-
-_SEARCHED: Final = 4096
-"""Characters after the last text placed in which the text of a token is looked for."""
-
-_WAITING: Final = 8
-"""Fates that are tried at a place: where parts of one fate arrived late, others stand before them."""
 
 _SIGNS: Final[Mapping[FateState, Sign]] = {
     FateState.REORDERED: "reordered",
@@ -43,12 +36,12 @@ def token_pipeline(reading: Reading, choice: ChoiceReading, alignment: Alignment
     alignment = alignment or Alignment(fates=[], extras=[], calls=[])
     delivered = _delivered(choice, alignment)
     fates = [fate for fate in alignment.fates if fate.start < fate.end]
-    arrived: defaultdict[str, list[tuple[Fate, Sign]]] = defaultdict(list)
+    arrived: defaultdict[str, list[tuple[Arrival, Sign]]] = defaultdict(list)
     covered = 0
     for fate in fates:
         if fate.delivered_in is not None:
             sign: Sign = "duplicated" if fate.start < covered else _SIGNS.get(fate.state, "")
-            arrived[fate.delivered_in].append((fate, sign))
+            arrived[fate.delivered_in] += [(arrival, sign) for arrival in fate.arrivals]
         covered = max(covered, fate.end)
     extras: defaultdict[str, list[Extra]] = defaultdict(list)
     for extra in alignment.extras:
@@ -56,14 +49,16 @@ def token_pipeline(reading: Reading, choice: ChoiceReading, alignment: Alignment
     fields = _lane_fields(choice, fates, delivered)
     labels = lane_labels(choice, fields)
     lanes: list[Lane] = []
-    unplaced: list[tuple[int, int]] = []
     for field, label in zip(fields, labels, strict=True):
-        placing = _Placing(choice, delivered.get(field, ()), extras[field])
-        lanes.append({"field": field, "label": label, "pieces": list(placing.pieces(arrived[field]))})
-        unplaced += placing.unplaced
+        text = "".join([delta.text for delta in delivered.get(field, ())])
+        pieces = _joined(list(_pieces(choice.tokens.ids, text, arrived[field], extras[field])))
+        lanes.append({"field": field, "label": label, "pieces": list(pieces)})
     numbers = {field: number for number, field in enumerate(fields)}
-    runs = list(_fates(choice, fates, numbers, unplaced))
-    return {"server": server_name(reading), "lanes": lanes, "fates": runs}
+    return {
+        "server": server_name(reading),
+        "lanes": lanes,
+        "fates": list(_fates(choice, fates, numbers)),
+    }
 
 
 def piece_pipeline(reading: Reading, choice: ChoiceReading, cells: Cells) -> Pipeline:
@@ -117,100 +112,38 @@ def _lane_fields(
     return sorted(first, key=first.__getitem__)
 
 
-class _Waiting:
-    """The spans of a fate that have no place in their lane yet, each with its text: at first all as one."""
+def _pieces(
+    ids: Sequence[int], text: str, arrivals: Iterable[tuple[Arrival, Sign]], extras: Iterable[Extra]
+) -> Iterator[Piece]:
+    """The text of a lane cut into pieces that tokens account for, and those between them, in order."""
+    signs: dict[int, Sign] = {}
+    for extra in extras:
+        sign: Sign = "separator" if extra.separates else "added" if extra.start is None else "duplicated"
+        signs[extra.at], signs[extra.at + len(extra.text)] = sign, "added"
+    borders = sorted(signs)
+    at = end = 0
 
-    def __init__(self, fate: Fate, sign: Sign) -> None:
-        self.sign: Sign = sign
-        self.spans = deque([(fate.start, fate.end, fate.delivered or fate.generated)])
-        self._whole = not fate.delivered or fate.delivered == fate.generated
-
-    @property
-    def text(self) -> str:
-        """Text of the next span."""
-        return self.spans[0][2]
-
-    def cut(self, ids: Sequence[int]) -> bool:
-        """Cut into tokens, each with those before it that only began its character; False if cut already."""
-        if not self._whole:
-            return False
-        self._whole = False
-        start, end, _ = self.spans[0]
-        spans: deque[tuple[int, int, str]] = deque()
-        first = start
-        for cell, text in enumerate(texts(ids[start:end]), start):
-            if text:
-                spans.append((first, cell + 1, text))
-                first = cell + 1
-        self.spans = spans or self.spans
-        return True
-
-
-class _Placing:
-    """The text of one lane cut into the pieces that the tokens account for, and those between them."""
-
-    def __init__(self, choice: ChoiceReading, deltas: Sequence[Delta], extras: Sequence[Extra]) -> None:
-        self._ids, self._events = choice.tokens.ids, choice.tokens.events
-        self._text = "".join([delta.text for delta in deltas])
-        self._extras: dict[str, list[Sign]] = {}
-        for extra in extras:
-            sign: Sign = "separator" if extra.separates else "added" if extra.start is None else "duplicated"
-            self._extras.setdefault(extra.text, []).append(sign)
-        self._at = 0
-        self.unplaced: list[tuple[int, int]] = []
-        """Cells that the alignment counts as delivered though the field does not have their text: a character
-        that the end cuts off, the text from a stop string on."""
-
-    def pieces(self, fates: Iterable[tuple[Fate, Sign]]) -> Iterator[Piece]:
-        """The pieces in order; their texts together are the text of the lane."""
-        pieces: list[Piece] = []
-        end = 0
-        waiting = deque(_Waiting(fate, sign) for fate, sign in sorted(fates, key=self._arrival))
-        while waiting:
-            first = list(islice(waiting, _WAITING))
-            entry = next((entry for entry in first if self._text.startswith(entry.text, self._at)), None)
-            if entry is None:
-                if any(candidate.cut(self._ids) for candidate in first):
-                    continue
-                entry = first[0]
-            start, stop, text = entry.spans.popleft()
-            if not entry.spans:
-                waiting.remove(entry)
-            place = self._text.find(text, self._at, self._at + len(text) + _SEARCHED)
-            if place < 0:
-                self.unplaced.append((start, stop))
-                continue
-            pieces.extend(self._between(place, start))
-            own = text_of(self._ids[start:stop], ended=False)
-            pieces.append((start, stop, None if own == text else text, entry.sign))
-            self._at = place + len(text)
-            end = stop
-        pieces.extend(self._between(len(self._text), end))
-        return _joined(pieces)
-
-    def _arrival(self, row: tuple[Fate, Sign]) -> tuple[int, int]:
-        fate, _ = row
-        return (self._events[fate.start] if fate.event is None else fate.event, fate.start)
-
-    def _between(self, place: int, cell: int) -> Iterator[Piece]:
+    def between(place: int, cell: int) -> Iterator[Piece]:
         """Text up to a place that no token accounts for; it stands before `cell`."""
-        text = self._text[self._at : place]
-        self._at = place
-        while text:
-            known = max((extra for extra in self._extras if text.startswith(extra)), key=len, default="")
-            signs = self._extras.get(known, [])
-            sign: Sign = signs.pop() if known and signs else "added"
-            if known and not signs:
-                del self._extras[known]
-            yield cell, cell, known or text, sign
-            text = text[len(known) :] if known else ""
+        nonlocal at
+        while at < place:
+            border = bisect_right(borders, at)
+            until = min(place, borders[border]) if border < len(borders) else place
+            yield cell, cell, text[at:until], signs[borders[border - 1]] if border else "added"
+            at = until
+
+    for (start, stop, place, arrived), sign in sorted(arrivals, key=lambda row: (row[0].at, row[0].start)):
+        yield from between(place, start)
+        own = text_of(ids[start:stop], ended=False)
+        yield start, stop, None if own == arrived else arrived, sign
+        at, end = place + len(arrived), stop
+    yield from between(len(text), end)
 
 
 def _fates(
     choice: ChoiceReading,
     fates: Sequence[Fate],
     lanes: Mapping[str, int],
-    unplaced: Iterable[tuple[int, int]],
 ) -> Iterator[FateRun]:
     """A fate for every token: that of the alignment, else what its place in the message tells.
 
@@ -235,9 +168,6 @@ def _fates(
         outside = fate.message is None and by_cell[fate.start] == rejected
         row: _Fate = ("rejected" if outside else _fate(fate), own, lane, _SIGNS.get(fate.state, ""))
         by_cell[fate.start : fate.end] = [row] * (fate.end - fate.start)
-    for start, end in unplaced:
-        own = by_cell[start][1]
-        by_cell[start:end] = [("lost", own, None, "unserved")] * (end - start)
     return _joined_fates((cell, cell + 1, *row) for cell, row in enumerate(by_cell))
 
 
@@ -249,6 +179,8 @@ def _fate(fate: Fate) -> CellFate:
             return "misrouted"
         case FateState.DROPPED | FateState.UNSERVED:
             return "lost"
+        case FateState.LEFT_OUT:
+            return "left_out"
         case _:
             assert_never(fate.state)
 

@@ -15,7 +15,17 @@ import { Column } from "./number-columns.js";
  *   cells that arrived with other text than theirs, or in a second lane */
 
 /** @type {Fate[]} */
-const FATES = ["pending", "framing", "delivered", "misrouted", "lost", "rejected", "unsent", "unknown"];
+const FATES = [
+  "pending",
+  "framing",
+  "delivered",
+  "misrouted",
+  "lost",
+  "left_out",
+  "rejected",
+  "unsent",
+  "unknown",
+];
 /** @type {Sign[]} */
 const SIGNS = ["", "reordered", "garbled", "unserved", "added", "duplicated", "separator"];
 const NO_LANE = 255;

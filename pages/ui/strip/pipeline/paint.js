@@ -214,7 +214,8 @@ class Painter {
     if (lane === null) {
       const end = fate === "rejected" || fate === "unsent" ? from + (stop - from) * 0.45 : stop;
       if (fate === "pending" || fate === "unsent") return;
-      const bad = fate === "lost" && sign === "unserved" ? "faint" : fate === "unknown" ? "faint" : "loss";
+      const expected = fate === "left_out" || fate === "unknown" || (fate === "lost" && sign === "unserved");
+      const bad = expected ? "faint" : "loss";
       this.#line(slot, from, from + (end - from) * far, bad, 2);
       if (far < 1) return;
       if (fate === "lost") this.#cross(slot, stop - 6 * server.down, bad);
@@ -263,9 +264,10 @@ class Painter {
       const y = laneTop(server, picture.laneOf(i) ?? 0) + HEIGHT.box / 2;
       this.#onGround("← wrong field", this.#x(slot.x + slot.width) + 8, y, ink);
     }
-    if (fate === "lost" && other(-1)) {
+    if ((fate === "lost" || fate === "left_out") && other(-1)) {
       const y = server.bar + (server.down > 0 ? HEIGHT.bar + 9 : -9);
-      this.#word(slot, sign === "unserved" ? "no field for it" : "lost", y, ink);
+      const words = sign === "unserved" ? "no field for it" : "lost";
+      this.#word(slot, fate === "left_out" ? "left out: stop string" : words, y, ink);
     }
     const { reason, start } = model.blockAt(i);
     if (fate === "rejected" && (i === start || model.unsent.has(i) || slots.kinds[k - 1] === PILL)) {
