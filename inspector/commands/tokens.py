@@ -89,7 +89,7 @@ def run(arguments: Namespace) -> int:
         )
     if choice.rebuilt is not None:
         say(_NOTE)
-    stopped = transmission_of(reading).rejection
+    stopped = transmission_of(reading, {}).rejection
     if stopped is not None and stopped.choice == choice.index:
         words = unsent_words(stopped)
         for kind in stopped.unsent:

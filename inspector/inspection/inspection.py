@@ -94,8 +94,10 @@ class Inspection(Examined):
 def examine(reading: Reading) -> Examined:
     """Align and audit a reading, match its findings with known issues, and judge it."""
     aligned = alignments(reading)
-    transmission = transmission_of(reading)
+    transmission = transmission_of(reading, aligned)
     audited = audit(reading, aligned, transmission)
+    if transmission.ids_missing:  # where the other tokens belong cannot be determined
+        aligned = dict.fromkeys(aligned)
     answers = answers_of_findings(audited[:FINDINGS], reading, transmission=transmission)
     findings = with_known_issues(audited[:FINDINGS], answers)
     judged = verdict(reading, [*findings, *audited[FINDINGS:]], transmission)

@@ -24,7 +24,7 @@ _NAME_SHOWN: Final = 60
 _GITHUB: Final = re.compile(r"https://github\.com/[\w.-]+/([\w.-]+)/(?:issues|pull)/(\d+)")
 _NOUNS: Final = {REASONING: "reasoning", CONTENT: "answer", TEXT: "text"}
 _ERRORS: Final = frozenset({Code.SERVER_REJECTED_TOKEN, Code.SERVER_REJECTED_HEADER, Code.SERVER_ERROR})
-_LOST_CALLS: Final = frozenset({Code.CALL_LOST, Code.CALL_WITHOUT_EVENTS})
+_LOST_CALLS: Final = frozenset({Code.CALL_LOST, Code.CALL_WITHOUT_EVENTS, Code.CALL_AS_TEXT})
 _CUTS: Final = frozenset({Code.CUT, Code.CUT_AFTER_ERROR})
 _ALTERED: Final = frozenset({Kind.GARBLED, Kind.REORDERED, Kind.DUPLICATED, Kind.ADDED})
 

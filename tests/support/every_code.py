@@ -102,7 +102,7 @@ def _one_call(request: Mapping[str, Any]) -> Capture:
 
 def by_rust(steps: Sequence[Step]) -> Capture:
     """A chat stream of vLLM's Rust front end."""
-    capture = chat(steps)
+    capture = chat(steps, counted=True)
     return replace(capture, header=replace(capture.header, owned_by="vllm-frontend-rs"))
 
 
@@ -216,9 +216,9 @@ CAPTURES: Final[Mapping[Code, Sequence[Capture]]] = {
     ],
     Code.TEXT_CHANGED: [_halves()],
     Code.TEXT_REPEATED: [
-        chat([(_FINAL + "Yes", {"content": "Yes"}), (" sir", {"content": " sir sir"}), GOOD[3]])
+        chat([(_FINAL + "Yes", {"content": "Yes"}), (" sir", {"content": " sir sir"}), GOOD[3]], counted=True)
     ],
-    Code.TEXT_INVENTED: [chat([*GOOD[:3], ("<|return|>", {"content": "Bye!"})])],
+    Code.TEXT_INVENTED: [chat([*GOOD[:3], ("<|return|>", {"content": "Bye!"})], counted=True)],
     Code.EVENT_REPEATED: [_repeated(chat(GOOD, usage=14), 1), _repeated(answer_numbered("Hi"), 1)],
     Code.SEPARATOR_ADDED: [
         chat(
@@ -242,7 +242,6 @@ CAPTURES: Final[Mapping[Code, Sequence[Capture]]] = {
     Code.CALL_LEFT_OUT: [_two_calls({3: {}, 4: {}}, {"parallel_tool_calls": False})],
     Code.CALL_AS_TEXT: [
         by_rust([(_CALL_ON_FINAL, {}), ("{}", {"content": "{}"}), ("<|call|>", {})]),
-        by_rust([(_CALL_ON_FINAL, {}), ("<|call|>", {})]),
     ],
     Code.CALL_RENAMED: [
         _two_calls({0: call(0, "", "h")}),
@@ -382,6 +381,7 @@ CAPTURES: Final[Mapping[Code, Sequence[Capture]]] = {
         chat([*GOOD[:2], ("<|start|>assistant<|channel|>final<|return|>", {})]),
         chat([*GOOD[:2], ("<|start|>assistant", {})], finish=None),
     ],
+    Code.NO_FINISH_REASON: [chat(GOOD, finish=None)],
     Code.NO_DONE: [chat(GOOD, done=False)],
     Code.COUNT_ABOVE_SENT: [chat(GOOD, usage=17)],
     Code.COUNT_ABOVE_LOGPROBS: [_logprobs(1_000)],

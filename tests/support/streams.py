@@ -50,17 +50,23 @@ def chat(
     *,
     finish: str | None = "stop",
     usage: int | None = None,
+    counted: bool = False,
     with_ids: bool = True,
     end: End = CLOSED,
     done: bool = True,
     gap_s: float = 0.01,
     version: str | None = "0.99.0",
 ) -> Capture:
-    """A streamed chat completion, one event a step, `gap_s` apart."""
+    """A streamed chat completion, one event per step, `gap_s` apart.
+
+    `counted` has the server count exactly the tokens of the steps; `usage` is another count.
+    """
     data = []
     for number, (text, delta) in enumerate(steps):
         last = number == len(steps) - 1
         data.append(chat_chunk(encode(text) if with_ids else None, delta, finish=finish if last else None))
+    if counted:
+        usage = sum(len(encode(text)) for text, _ in steps)
     if usage is not None:
         data.append(json.dumps({"choices": [], "usage": {"completion_tokens": usage}}))
     if done:

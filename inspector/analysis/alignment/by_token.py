@@ -31,13 +31,15 @@ def align_by_token(
     mark_reordered(lanes)
     separators, strays = _split_separators(choice, lanes, strays, separator) if separator else ([], strays)
     extras, leaks = explain(lanes, strays, ids, separator)
-    own = [cell for lane in lanes.values() for cell in lane if not _is_rejected_special(cell, ids)]
+    own = [cell for lane in lanes.values() for cell in lane if not _leaves_nothing(cell, ids)]
     own.sort(key=lambda cell: cell.token)
     return [*leaks, *fates_of(own)], [*separators, *extras]
 
 
-def _is_rejected_special(cell: Cell, ids: Sequence[int]) -> bool:
-    """Whether it is a special token among rejected ones: it frames nothing, and is no text to be lost."""
+def _leaves_nothing(cell: Cell, ids: Sequence[int]) -> bool:
+    """Whether nothing is lost with it: a special token among rejected ones, a character that was cut off."""
+    if cell.free and cell.optional:
+        return True
     return cell.message is None and cell.field is None and ids[cell.token] in MARKERS
 
 

@@ -147,11 +147,18 @@ class Cell:
     delivered: str = ""
     delivery_event: int | None = None
     """Event of the delivery, if it is not that of the token."""
+    optional: bool = False
+    """True for a character that the end of a message cuts off: it arrives as U+FFFD or not at all."""
 
     @property
     def free(self) -> bool:
         """True until it is matched with delivered text."""
         return self.state is FateState.DROPPED or self.state is FateState.UNSERVED
+
+    @property
+    def lost(self) -> bool:
+        """True while text that some field should have is in none."""
+        return self.state is FateState.DROPPED and not self.optional
 
     def reset(self) -> None:
         """Reset to unmatched."""
@@ -251,8 +258,7 @@ def visible(ids: Sequence[int], skip_special: bool) -> Sequence[int]:
 def cells_of(tokens: Tokens, part: Part, *, skip_special: bool = False) -> Iterator[Cell]:
     """Cells of the tokens of one body or rejected run.
 
-    A character that its end cuts off has no cell and cannot be lost, unless it is all that a message without
-    a field has.
+    A character that its end cuts off is optional, unless it is all that a message without a field has.
     """
     state = FateState.UNSERVED if part.field is None else FateState.DROPPED
     first = part.start
@@ -264,10 +270,12 @@ def cells_of(tokens: Tokens, part: Part, *, skip_special: bool = False) -> Itera
         if text:
             yield Cell(first, token, text, tokens.events[token], part.field, part.lane, part.message, state)
             first = token + 1
-    if part.field is None and part.message is not None and first == part.start < part.end:
+    cut = text_of(ids[first - part.start :])[: None if part.kept is None else max(part.kept - length, 0)]
+    if cut:
         last = part.end - 1
-        if text := text_of(ids)[: part.kept]:
-            yield Cell(first, last, text, tokens.events[last], None, part.lane, part.message, state)
+        cell = Cell(first, last, cut, tokens.events[last], part.field, part.lane, part.message, state)
+        cell.optional = part.field is not None or part.message is None or first > part.start
+        yield cell
 
 
 def fates_of(cells: Sequence[Cell]) -> Iterator[Fate]:

@@ -87,7 +87,7 @@ def _by_equal_run(
         ):
             return False
         if field not in pools:
-            lost = [cell for cell in cells if cell.state is FateState.DROPPED]
+            lost = [cell for cell in cells if cell.lost]
             pools[field] = (
                 Pool(cell for cell in lost if cell.field == field),
                 Pool(cell for cell in lost if cell.field != field),
@@ -126,7 +126,7 @@ def _permuted(lanes: Mapping[str | None, Sequence[Cell]], strays: Sequence[Piece
         by_field[stray.field].append(stray)
     remaining: list[Piece] = []
     for field, own in by_field.items():
-        lost = [cell for cell in lanes.get(field, ()) if cell.state is FateState.DROPPED]
+        lost = [cell for cell in lanes.get(field, ()) if cell.lost]
         characters = Counter("".join([cell.text for cell in lost]))
         if lost and characters == Counter("".join([stray.text for stray in own])):
             remaining += _by_equal_run(lost, lay(lost, own), "")[0]
@@ -195,11 +195,7 @@ def _in_their_place(lanes: Mapping[str | None, Sequence[Cell]], strays: Sequence
         field = group[0].field
         if field not in gaps:
             gaps[field] = Gaps(lanes.get(field, ()))
-        lost = [
-            cell
-            for cell in gaps[field].around(group[0])
-            if cell.state is FateState.DROPPED or cell.state is FateState.GARBLED
-        ]
+        lost = [cell for cell in gaps[field].around(group[0]) if cell.lost or cell.state is FateState.GARBLED]
         if not lost:
             remaining += group
             continue

@@ -174,7 +174,7 @@ class _Attempt(NamedTuple):
     @classmethod
     def of(cls, cells: Sequence[Cell], strays: list[Piece]) -> "_Attempt":
         """The cells as they are marked now."""
-        lost = sum(len(cell.text) for cell in cells if cell.free)
+        lost = sum(len(cell.text) for cell in cells if cell.free and not cell.optional)
         return cls(strays, lost, [(c.state, c.delivered_in, c.at, c.delivery_event) for c in cells])
 
     @property

@@ -36,6 +36,8 @@ _LOST: Final = {
     Kind.REORDERED: ("reordered", "in"),
     Kind.DUPLICATED: ("repeated or invented", "in"),
 }
+_SURPLUS: Final = {Code.TEXT_REPEATED: "repeated", Code.TEXT_INVENTED: "invented"}
+"""More exact verbs, where all findings of the kind have the code."""
 
 _CALLS_NAMED: Final = 2
 """Lost tool calls that a clause names; more are counted."""
@@ -68,7 +70,10 @@ def loss_clauses(errors: Sequence[Finding]) -> list[str]:
     clauses = _misrouted(errors)
     for kind, (verb, preposition) in _LOST.items():
         if group := _of(errors, kind):
-            clauses.append(f"{verb} {joined([*per_field(_texts(group), preposition), *_calls(group)])}")
+            exact = {_SURPLUS.get(finding.code, verb) for finding in group}
+            clauses.append(
+                f"{exact.pop() if len(exact) == 1 else verb} {joined([*per_field(_texts(group), preposition), *_calls(group)])}"
+            )
     broken = _of(errors, Kind.INVALID_TOOL_ARGUMENTS)
     if broken and not clauses:
         clauses.append(f"broke the JSON of {field_words(broken[0].field)}")
@@ -100,18 +105,24 @@ def _of_type(findings: Sequence[Finding], facts: type[_F]) -> list[_F]:
 
 def _misrouted(errors: Sequence[Finding]) -> list[str]:
     groups: dict[tuple[str | None, str | None], list[Finding]] = {}
-    for finding in _of(errors, Kind.MISROUTED):
-        groups.setdefault((finding.field, finding.delivered_in), []).append(finding)
     words: list[str] = []
-    for (field, where), group in groups.items():
-        if field is None:
+    misrouted = _of(errors, Kind.MISROUTED)
+    if calls := [finding for finding in misrouted if finding.code is Code.CALL_AS_TEXT]:
+        as_text = f"as text in {field_words(calls[0].delivered_in)}, not as {_a_call(calls)}"
+        words.append(f"delivered {joined(_call_names(calls))} {as_text}")
+    for finding in misrouted:
+        if finding.code is Code.CALL_AS_TEXT:
+            continue
+        groups.setdefault((finding.field, finding.delivered_in), []).append(finding)
+    for (origin, where), group in groups.items():
+        if origin is None:
             words.append(
                 f"delivered {amount(group)} outside any message body as text in {field_words(where)}"
             )
-        elif field == REASONING and where == CONTENT:
+        elif origin == REASONING and where == CONTENT:
             words.append(f"leaked {amount(group, 'reasoning')} into the answer")
         else:
-            words.append(f"delivered {amount(group)} of {field_words(field)} in {field_words(where)}")
+            words.append(f"delivered {amount(group)} of {field_words(origin)} in {field_words(where)}")
     return words
 
 
@@ -146,12 +157,6 @@ def _no_tool_names(findings: Sequence[Finding]) -> str:
 
 
 def _unserved(findings: Sequence[Finding]) -> str:
-    calls = [finding for finding in findings if finding.code is Code.CALL_AS_TEXT]
-    if calls:
-        where = field_words(calls[0].delivered_in)
-        return (
-            f"the server delivered {joined(_call_names(calls))} as text in {where}, not as {_a_call(calls)}"
-        )
     places = {finding.delivered_in for finding in findings}
     if None not in places and len(places) == 1:
         return f"text for which the endpoint has no field was delivered in {field_words(findings[0].delivered_in)}"
@@ -249,6 +254,17 @@ def _aborted(findings: Sequence[Finding]) -> str:
     return f"{closed_words(_of_type(findings, Disconnection)[0])} before the response ended"
 
 
+def _without_ids(findings: Sequence[Finding]) -> str:
+    words = joined(per_field(findings, "in"))
+    return f"no token ID accounts for {words}: the server added the text, or left out its IDs"
+
+
+def _protocol(findings: Sequence[Finding]) -> str:
+    if all(finding.code is Code.NO_FINISH_REASON for finding in findings):
+        return "the response has no finish_reason"
+    return "the stream violates the streaming protocol"
+
+
 _WRITTEN: Final[Mapping[Kind, Callable[[Sequence[Finding]], str]]] = {
     Kind.UNSERVED: _unserved,
     Kind.ADDED: _added,
@@ -267,6 +283,8 @@ _WRITTEN: Final[Mapping[Kind, Callable[[Sequence[Finding]], str]]] = {
     Kind.SERVER_ERROR: _server_error,
     Kind.UNOFFERED_CALL: _unoffered,
     Kind.ABORTED: _aborted,
+    Kind.PROTOCOL: _protocol,
+    Kind.TEXT_WITHOUT_IDS: _without_ids,
 }
 """What is written from the findings of a kind; the other kinds have a clause in `KINDS`."""
 

@@ -56,6 +56,8 @@ class NoFacts:
         Code.FINAL_LACKS_ITEM,
         Code.FINAL_DONE_DIFFERS,
         Code.SERVER_ERROR,
+        Code.TEXT_WITHOUT_IDS,
+        Code.NO_FINISH_REASON,
         Code.NO_DONE,
     ]
 

@@ -12,7 +12,8 @@ from inspector.analysis.audit.calls import broken_arguments, nameless_calls
 from inspector.analysis.audit.final_object import final_findings
 from inspector.analysis.audit.finding import Finding
 from inspector.analysis.audit.kinds import Severity
-from inspector.analysis.audit.losses import lost_findings, parser_rejections
+from inspector.analysis.audit.losses import lost_findings, parser_rejections, text_without_ids
+from inspector.analysis.audit.missing_ids import IdsGap
 from inspector.analysis.audit.offered_calls import unoffered_calls
 from inspector.analysis.audit.reconstructed import reconstructed_findings
 from inspector.analysis.audit.rejection_findings import rejection_findings
@@ -35,7 +36,7 @@ def audit(
     if reading.unread or reading.foreign:
         return []
     aligned = alignments(reading) if aligned is None else aligned
-    transmission = transmission_of(reading) if transmission is None else transmission
+    transmission = transmission_of(reading, aligned) if transmission is None else transmission
     findings = list(_findings(reading, aligned, transmission))
     for choice in reading.choices:
         findings += unoffered_calls(reading, choice, _of_choice(findings, choice))
@@ -55,9 +56,7 @@ def _findings(
 ) -> Iterator[Finding]:
     for choice in reading.choices:
         if choice.has_ids:
-            yield from _by_tokens(
-                reading, choice, aligned[choice.index], ids_missing=transmission.ids_missing
-            )
+            yield from _by_tokens(reading, choice, aligned[choice.index], transmission.gap)
         elif choice.has_finals:
             findings = list(final_findings(reading, choice))
             yield from findings or reconstructed_findings(reading, choice, aligned[choice.index])
@@ -70,19 +69,22 @@ def _findings(
 
 
 def _by_tokens(
-    reading: Reading, choice: ChoiceReading, alignment: Alignment | None, *, ids_missing: bool
+    reading: Reading, choice: ChoiceReading, alignment: Alignment | None, gap: IdsGap | None
 ) -> Iterator[Finding]:
-    if not ids_missing:
-        yield from parser_rejections(choice)
-        yield from special_tokens(choice)
-        if not reading.spec.delivers:
-            yield from unknown_headers(choice)
+    if gap is not None:
+        if gap is IdsGap.UNEXPLAINED and alignment is not None:
+            yield from text_without_ids(choice, alignment)
+        if reading.spec.deltas_only:
+            yield from broken_arguments(choice)
+        return
+    yield from parser_rejections(choice)
+    yield from special_tokens(choice)
+    if not reading.spec.delivers:
+        yield from unknown_headers(choice)
     if alignment is not None:
-        lost = list(lost_findings(reading, choice, alignment, ids_missing=ids_missing))
+        lost = list(lost_findings(reading, choice, alignment))
         yield from lost
         yield from _nameless(reading, choice, lost)
-    if ids_missing and reading.spec.deltas_only:
-        yield from broken_arguments(choice)
 
 
 def _nameless(reading: Reading, choice: ChoiceReading, findings: Iterable[Finding]) -> Iterator[Finding]:

@@ -39,6 +39,7 @@ class Kind(StrEnum):
     SPECIAL_TOKEN_IN_BODY = "special_token_in_body"
     UNKNOWN_HEADER = "unknown_header"
     UNOFFERED_CALL = "unoffered_call"
+    TEXT_WITHOUT_IDS = "text_without_ids"
 
 
 class Code(StrEnum):
@@ -82,7 +83,7 @@ class Code(StrEnum):
     CALL_LEFT_OUT = "call_left_out"
     """Left out as the request asked: `parallel_tool_calls: false`."""
     CALL_AS_TEXT = "call_as_text"
-    """A call on a channel on which the server reads no recipient: its arguments are delivered as text."""
+    """A call on the final channel, of which the client got the arguments as text."""
     CALL_RENAMED = "call_renamed"
     CALL_NAME_LOST = "call_name_lost"
     CALL_WITHOUT_EVENTS = "call_without_events"
@@ -134,6 +135,8 @@ class Code(StrEnum):
     LIMIT_REACHED = "limit_reached"
     LIMIT_REACHED_UNREPORTED = "limit_reached_unreported"
     OPEN_AT_END = "open_at_end"
+    NO_FINISH_REASON = "no_finish_reason"
+    """The response ended, and no event says why."""
     NO_DONE = "no_done"
     COUNT_ABOVE_SENT = "count_above_sent"
     """The server counted more tokens than it sent."""
@@ -142,6 +145,8 @@ class Code(StrEnum):
     COUNT_BELOW_SENT = "count_below_sent"
     COUNT_UNEXPLAINED = "count_unexplained"
     """The server counted more tokens than its texts account for."""
+    TEXT_WITHOUT_IDS = "text_without_ids"
+    """Delivered text that no token ID accounts for, where nothing says that the IDs are all."""
     OUT_OF_PROTOCOL = "out_of_protocol"
 
 
@@ -283,8 +288,7 @@ KINDS: Final[dict[Kind, KindInfo]] = {
         severity=Severity.WARNING,
         side=FindingSide.STREAM,
         marks=False,
-        when="events out of order: no `[DONE]`, a gap in `sequence_number`, a delta outside its item",
-        clause="the stream violates the streaming protocol",
+        when="events out of order: no `finish_reason`, no `[DONE]`, a gap in `sequence_number`, a delta outside its item",
     ),
     Kind.COUNT_MISMATCH: KindInfo(
         label="count mismatch",
@@ -322,6 +326,14 @@ KINDS: Final[dict[Kind, KindInfo]] = {
         side=FindingSide.STREAM,
         marks=False,
         when="the response has a call of a tool that the request does not offer",
+    ),
+    Kind.TEXT_WITHOUT_IDS: KindInfo(
+        label="text without token IDs",
+        severity=Severity.WARNING,
+        side=FindingSide.STREAM,
+        marks=False,
+        when="delivered text that no token ID accounts for, in a response without a token count: the server added "
+        "the text, or left out its IDs",
     ),
 }
 

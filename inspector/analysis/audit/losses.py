@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Literal, assert_never
 
 from inspector.analysis.alignment import Alignment, Extra, Fate, FateState
@@ -28,14 +29,8 @@ from inspector.protocol.harmony.transcript import RejectedRun
 _SPECIAL = "<|"
 
 
-def lost_findings(
-    reading: Reading, choice: ChoiceReading, alignment: Alignment, *, ids_missing: bool = False
-) -> Iterator[Finding]:
-    """A finding for each run of tokens not delivered to its field, and for delivered text without a source.
-
-    With `ids_missing` only loss is a finding: where ids were not sent, headers may be missing, and text
-    without tokens is theirs.
-    """
+def lost_findings(reading: Reading, choice: ChoiceReading, alignment: Alignment) -> Iterator[Finding]:
+    """A finding for each run of tokens not delivered to its field, and for text without a source."""
     hidden = {REASONING} if reading.header.request.get("include_reasoning") is False else set()
     parsed = not reading.spec.raw
     undelivered = undelivered_calls(choice, alignment) if parsed else set()
@@ -43,29 +38,25 @@ def lost_findings(
     def finding_of(fate: Fate) -> Finding | None:
         match fate.state:
             case FateState.OK:
-                astray = parsed and not ids_missing and _astray(choice, fate)
-                return _astray_finding(choice, fate) if astray else None
+                return _astray_finding(choice, fate) if parsed and _astray(choice, fate) else None
+            case FateState.LEFT_OUT:
+                return None
             case FateState.DROPPED:  # a call that was lost whole is one finding of `call_findings`
                 expected = fate.field in hidden or fate.field in undelivered
                 return None if expected else _fate_finding(choice, fate, fate.state)
-            case FateState.LEFT_OUT:
-                return None
             case FateState.UNSERVED if fate.message is None:
                 return None  # rejected tokens: `_swallowed` makes one finding of a run
             case FateState.MISROUTED | FateState.REORDERED | FateState.GARBLED | FateState.UNSERVED:
-                return None if ids_missing else _fate_finding(choice, fate, fate.state)
+                return _fate_finding(choice, fate, fate.state)
             case _:
                 assert_never(fate.state)
 
     yield from filter(None, map(finding_of, alignment.fates))
-    if parsed and not ids_missing:
-        yield from _calls_as_text(choice)
     if parsed:
         single = reading.header.request.get("parallel_tool_calls") is False
         yield from call_findings(choice, alignment, undelivered, single=single)
-    if parsed and not ids_missing:
         yield from _swallowed(choice, alignment, error_reported=bool(reading.stream.errors))
-    for extra in alignment.extras if not ids_missing else ():
+    for extra in alignment.extras:
         yield _extra_finding(choice, extra)
 
 
@@ -79,8 +70,11 @@ def _kind_and_facts(choice: ChoiceReading, fate: Fate, state: _Wrong) -> tuple[K
         case FateState.DROPPED:
             return Kind.DROPPED, NoFacts(code=Code.TEXT_LOST)
         case FateState.MISROUTED:
-            framing = fate.field is None
-            return Kind.MISROUTED, NoFacts(code=Code.FRAMING_AS_TEXT if framing else Code.TEXT_IN_OTHER_FIELD)
+            if fate.field is None:
+                return Kind.MISROUTED, NoFacts(code=Code.FRAMING_AS_TEXT)
+            if (call := _call_on_final(choice, fate)) is not None:
+                return Kind.MISROUTED, call
+            return Kind.MISROUTED, NoFacts(code=Code.TEXT_IN_OTHER_FIELD)
         case FateState.REORDERED:
             return Kind.REORDERED, NoFacts(code=Code.TEXT_REORDERED)
         case FateState.GARBLED:
@@ -89,6 +83,17 @@ def _kind_and_facts(choice: ChoiceReading, fate: Fate, state: _Wrong) -> tuple[K
             return Kind.UNSERVED, _text_without_field(choice, fate, Code.NO_FIELD)
         case _:
             assert_never(state)
+
+
+def _call_on_final(choice: ChoiceReading, fate: Fate) -> CallAsText | None:
+    """A call on the final channel that arrived as text: vLLM's Rust front end reads no recipient there."""
+    if fate.message is None or fate.delivered_in != CONTENT:
+        return None
+    header = choice.transcript.messages[fate.message].header
+    recipient = header.recipient or ""
+    if header.channel != "final" or not recipient.startswith(FUNCTIONS):
+        return None
+    return CallAsText(name=recipient.removeprefix(FUNCTIONS), channel=header.channel)
 
 
 def _fate_finding(choice: ChoiceReading, fate: Fate, state: _Wrong) -> Finding:
@@ -138,30 +143,6 @@ def _astray_finding(choice: ChoiceReading, fate: Fate) -> Finding:
         delivered_in=fate.delivered_in,
         choice=choice.index,
     )
-
-
-def _calls_as_text(choice: ChoiceReading) -> Iterator[Finding]:
-    """Calls of functions that the server delivers as text on purpose, as its contract says."""
-    for segment in choice.expected.segments:
-        if segment.message is None or segment.field not in {CONTENT, REASONING}:
-            continue
-        message = choice.transcript.messages[segment.message]
-        recipient = message.header.recipient or ""
-        if not recipient.startswith(FUNCTIONS):
-            continue
-        event_start, event_end = events_of(choice, message.start, message.end)
-        yield Finding(
-            kind=Kind.UNSERVED,
-            severity=Severity.WARNING,
-            facts=CallAsText(name=recipient.removeprefix(FUNCTIONS), channel=message.header.channel),
-            token_start=message.start,
-            token_end=message.end,
-            event_start=event_start,
-            event_end=event_end,
-            generated=text_of(choice.tokens.ids[segment.start : segment.end]),
-            delivered_in=segment.field,
-            choice=choice.index,
-        )
 
 
 def _delivered(kind: Kind, fate: Fate) -> str | None:
@@ -256,6 +237,21 @@ def _swallowed(choice: ChoiceReading, alignment: Alignment, *, error_reported: b
             delivered="",
             choice=choice.index,
         )
+
+
+def text_without_ids(choice: ChoiceReading, alignment: Alignment) -> Iterator[Finding]:
+    """Delivered text that no token accounts for, where its IDs may be missing."""
+    for extra in alignment.extras:
+        if not extra.separates:
+            surplus = _extra_finding(choice, extra)
+            yield replace(
+                surplus,
+                kind=Kind.TEXT_WITHOUT_IDS,
+                severity=Severity.WARNING,
+                facts=NoFacts(code=Code.TEXT_WITHOUT_IDS),
+                token_start=None,
+                token_end=None,
+            )
 
 
 def _extra_finding(choice: ChoiceReading, extra: Extra) -> Finding:

@@ -1,44 +1,97 @@
-"""Whether a server sent the ids of all tokens, and how to get them."""
+"""Whether a server sent the IDs of all tokens, whether they cover the response, and how to get them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
 
-from inspector.analysis.reading import Evidence, Reading
+from inspector.analysis.alignment import Alignment
+from inspector.analysis.reading import ChoiceReading, Evidence, Reading
 from inspector.capture.capture import EventKind
 from inspector.protocol.harmony.vocab import Marker
 
 _FIRST = {Marker.CHANNEL, Marker.START}
 """Ids that a completion begins with, but for one that names a recipient first."""
 _HEADER_AT_MOST = 12
+_SENT = {Evidence.TOKEN_IDS, Evidence.LOGPROBS}
+_ENDS = [[Marker.RETURN], [Marker.CALL]]
+"""Last tokens after which no model goes on by itself."""
+_HIDES_REASONING = "include_reasoning"
 
 
-def ids_missing(reading: Reading) -> bool:
-    """True when the server sent fewer ids than tokens (vLLM issue 27482).
+class IdsGap(StrEnum):
+    """How it is known, or suspected, that a server did not send the IDs of all tokens."""
 
-    Then the parse of those that came is a guess: only the loss of text that they contain is certain.
+    COUNTED = "counted"
+    """It counted more tokens than it sent IDs."""
+    HIDDEN = "hidden"
+    """The request has `include_reasoning: false`, with which vLLM's Rust front end leaves out IDs."""
+    CHUNKS = "chunks"
+    """Chunks in the middle of the stream have neither IDs nor text, and nothing is counted."""
+    UNEXPLAINED = "unexplained"
+    """Text arrived that no ID accounts for, and nothing is counted: it may be of missing IDs, or added."""
+    RELEASE = "release"
+    """Its release leaves some out (vLLM to 0.12, issue 27482), and nothing is counted."""
+
+
+def ids_missing(reading: Reading, aligned: Mapping[int, Alignment | None]) -> IdsGap | None:
+    """Why the IDs in a response may not be those of all its tokens; None where they are all.
+
+    With some of them missing, the rest may be parsed wrongly, so they prove neither a loss nor its absence.
     vLLM to 0.12 sends no chat chunk, and so no ids, for tokens without text of their own; a stream of it that
     has no count, because it ended in an error, is taken so too when its ids do not begin a header.
     """
     if any(choice.has_finals for choice in reading.choices):
-        return False  # no id was expected: the tokens of its messages are compared with the count
+        return None  # no id was expected: the tokens of its messages are compared with the count
     received = sum(len(choice.tokens) for choice in reading.choices)
     if reading.stream.counted is not None:
-        return reading.stream.counted > received
+        return IdsGap.COUNTED if reading.stream.counted > received else None
+    if not reading.spec.delivers:
+        return None
+    sent = [choice for choice in reading.choices if choice.evidence in _SENT]
+    if sent and reading.header.request.get(_HIDES_REASONING) is False:
+        return IdsGap.HIDDEN
+    if any(reading.stream.choice(choice.index).has_gap for choice in sent):
+        return IdsGap.CHUNKS
+    if any(_has_unexplained_text(aligned.get(choice.index)) for choice in sent):
+        return IdsGap.UNEXPLAINED
     if not reading.spec.deltas_only:
-        return False
+        return None
     if not any(event.kind is EventKind.SSE for event in reading.events):
-        return False
+        return None
     # Logprobs go with a chunk, and a step without text has none.
     if any(choice.evidence is Evidence.LOGPROBS for choice in reading.choices):
-        return True
+        return IdsGap.RELEASE
     sends_all = reading.engine.sends_all_ids(reading.header.endpoint, reading.server_version)
     if sends_all is None:
-        return any(_headless(choice.tokens.ids[:_HEADER_AT_MOST]) for choice in reading.choices)
+        headless = any(_headless(choice.tokens.ids[:_HEADER_AT_MOST]) for choice in reading.choices)
+        return IdsGap.RELEASE if headless else None
     begun = all(choice.tokens.ids[0] in _FIRST for choice in reading.choices if choice.tokens)
-    return not sends_all and not begun
+    return IdsGap.RELEASE if not sends_all and not begun else None
+
+
+def covers(reading: Reading, gap: IdsGap | None) -> bool:
+    """Whether the evidence is of the whole response: the tokens of every choice, to its end."""
+    if reading.unread or reading.foreign or not reading.ended:
+        return False
+    if not reading.spec.delivers:
+        return True
+    if gap is not None or not all(choice.has_ids for choice in reading.choices):
+        return False
+    received = sum(len(choice.tokens) for choice in reading.choices)
+    return reading.stream.counted == received or all(map(_has_end, reading.choices))
+
+
+def _has_end(choice: ChoiceReading) -> bool:
+    return choice.finish_reason is not None or choice.tokens.ids[-1:] in _ENDS
+
+
+def _has_unexplained_text(alignment: Alignment | None) -> bool:
+    return alignment is not None and any(not extra.separates for extra in alignment.extras)
 
 
 def evidence_hint(reading: Reading) -> str:
     """How to get the evidence that a reading lacks, one sentence."""
+    if reading.header.request.get(_HIDES_REASONING) is False and asks_for_ids(reading):
+        return f"With `{_HIDES_REASONING}: false` servers leave out token IDs: send the request without it."
     return reading.engine.evidence_hint(
         reading.spec, requested=asks_for_ids(reading), version=reading.server_version
     )

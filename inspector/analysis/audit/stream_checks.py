@@ -81,6 +81,7 @@ def end_findings(reading: Reading, errors: Sequence[ServerError], *, ids_missing
             for choice in reading.choices:
                 if not (ids_missing and choice.has_ids and choice.finish_reason is not None):
                     yield from _truncated(reading, choice)
+            yield from _no_finish_reason(reading)
             yield from _no_done(reading)
             yield from _counts(reading)
     yield from _notices(reading)
@@ -161,10 +162,11 @@ def _truncated(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]:
         return
     last = messages[-1]
     open_at_end = not last.complete and last.end >= len(choice.tokens)
-    # A stop string of the request may end a body anywhere; then the finish reason is `stop`. In a header
-    # it means that <|message|> never came: the header took all that followed, <|return|> too. `tool_calls`
-    # says nothing: vLLM 0.23 sends it for calls that the token limit cut off too.
-    if not open_at_end or (last.in_body and reason == "stop"):
+    # A stop string of the request may end a body anywhere; then the finish reason is `stop`, or is lost. In a
+    # header it means that <|message|> never came: the header took all that followed, <|return|> too.
+    # `tool_calls` says nothing: vLLM 0.23 sends it for calls that the token limit cut off too.
+    may_stop = reason == "stop" or (reason is None and reading.spec.delivers)
+    if not open_at_end or (last.in_body and may_stop):
         return
     yield Finding(
         kind=Kind.TRUNCATED,
@@ -194,6 +196,21 @@ def _limit_reached(reading: Reading) -> int | None:
     if reading.stream.final_status != "completed" or type(limit) is not int or limit < 1:
         return None
     return limit if reading.stream.counted == limit else None
+
+
+def _no_finish_reason(reading: Reading) -> Iterator[Finding]:
+    """A response that says of no choice why it ended: an agent that waits for the reason goes on for ever."""
+    if not reading.spec.delivers or reading.spec.terminal_types or reading.header.from_client:
+        return
+    if any(choice.finish_reason is not None for choice in reading.choices) or not reading.events:
+        return
+    yield Finding(
+        facts=NoFacts(code=Code.NO_FINISH_REASON),
+        kind=Kind.PROTOCOL,
+        severity=Severity.WARNING,
+        event_start=len(reading.events) - 1,
+        event_end=len(reading.events),
+    )
 
 
 def _no_done(reading: Reading) -> Iterator[Finding]:

@@ -3,10 +3,11 @@
 Findings, the verdict and the match with known issues all depend on these three, so they are derived once.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from inspector.analysis.audit.missing_ids import ids_missing
+from inspector.analysis.alignment import Alignment, alignments
+from inspector.analysis.audit.missing_ids import IdsGap, covers, ids_missing
 from inspector.analysis.audit.rejection import Rejection, rejection
 from inspector.analysis.audit.stream_checks import server_errors
 from inspector.analysis.reading import Reading
@@ -18,15 +19,26 @@ class Transmission:
     """What the server sent besides texts and tokens, and whether it sent the IDs of all tokens."""
 
     errors: Sequence[ServerError]
-    ids_missing: bool
+    gap: IdsGap | None
+    """Why IDs are missing, or may be; None where all are there."""
+    covered: bool
+    """Whether the evidence is of the whole response."""
     rejection: Rejection | None
     """The token or header that the server's parser rejected, as its error says."""
 
+    @property
+    def ids_missing(self) -> bool:
+        """Whether the server did not send the IDs of all tokens, or may not have."""
+        return self.gap is not None
 
-def transmission_of(reading: Reading) -> Transmission:
-    """The transmission of a reading."""
+
+def transmission_of(reading: Reading, aligned: Mapping[int, Alignment | None] | None = None) -> Transmission:
+    """The transmission of a reading; `aligned` are its alignments, computed where they are not passed."""
     errors = server_errors(reading)
-    missing = ids_missing(reading)
+    gap = ids_missing(reading, alignments(reading) if aligned is None else aligned)
     return Transmission(
-        errors=errors, ids_missing=missing, rejection=rejection(reading, errors, ids_missing=missing)
+        errors=errors,
+        gap=gap,
+        covered=covers(reading, gap),
+        rejection=rejection(reading, errors, ids_missing=gap is not None),
     )

@@ -1,6 +1,6 @@
 """The verdict: a one-sentence summary of the findings, with the evidence that it rests on, made by rules."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, NamedTuple, assert_never
@@ -17,7 +17,7 @@ from inspector.analysis.audit.facts import Missing, OpenMessage
 from inspector.analysis.audit.fields import FieldState, field_texts
 from inspector.analysis.audit.finding import Finding
 from inspector.analysis.audit.kinds import KINDS, Code, FindingSide, Kind, Severity
-from inspector.analysis.audit.missing_ids import evidence_hint
+from inspector.analysis.audit.missing_ids import IdsGap, evidence_hint
 from inspector.analysis.audit.outcome import ResponseOutcome, response_outcome
 from inspector.analysis.audit.rejection import Rejection
 from inspector.analysis.audit.transmission import Transmission, transmission_of
@@ -78,6 +78,14 @@ _STREAMED_SINCE: Final = "0.12"
 """First release of vLLM whose streams have the messages of the final object with their texts."""
 _WITHOUT_TEXT: Final = "web_search_call"
 """The item of a tool of the server that does not have what the model wrote to it."""
+_GAPS: Final[Mapping[IdsGap, str]] = {
+    IdsGap.COUNTED: "No loss found, but the server sent only some of its token IDs.",
+    IdsGap.HIDDEN: "The server leaves out token IDs that the request hides, so lost text cannot be detected.",
+    IdsGap.CHUNKS: "Some chunks of the stream have no token IDs, so lost text cannot be detected.",
+    IdsGap.UNEXPLAINED: "Some delivered text has no token IDs, so lost text cannot be detected.",
+    IdsGap.RELEASE: "No loss found, but the server sent only some of its token IDs.",
+}
+_BY_COUNT: Final = "Another text of as many tokens cannot be ruled out."
 _WARNINGS: Final = (
     Kind.ABORTED,
     Kind.UNSERVED,
@@ -100,19 +108,21 @@ def verdict(
     """The verdict of a reading with its findings; `transmission` is computed where it is not passed."""
     transmission = transmission_of(reading) if transmission is None else transmission
     judged = _verdict(reading, findings, transmission)
-    proven = judged.level is not Level.UNKNOWN
-    judged = replace(judged, outcome=response_outcome(reading, findings, proven=proven))
+    outcome = response_outcome(reading, findings, proven=transmission.covered)
+    state = _unended(reading)
+    if not state or judged.level in {Level.CLEAN, Level.UNKNOWN}:
+        return replace(judged, outcome=outcome)
+    return replace(judged, outcome=outcome, why=f"{state}. {judged.why}", blame="")
+
+
+def _unended(reading: Reading) -> str:
+    """The state of a response that did not end, or whose recording did not; empty for others."""
     unfinished = not reading.ended and reading.stream.terminal_event is None
     if not (reading.stopped or unfinished) or reading.unread:
-        return judged
+        return ""
     count = len(reading.choice.tokens)
     after = f" after {counted(count, 'token')}" if count else ""
-    state = f"{'Stopped by you' if reading.stopped else 'Unfinished'}{after}"
-    if judged.level is Level.CLEAN:
-        return replace(judged, sentence=f"{state}; nothing was lost until then.")
-    if judged.level is Level.UNKNOWN and not reading.stopped:
-        return judged
-    return replace(judged, why=f"{state}. {judged.why}", blame="")
+    return f"{'Stopped by you' if reading.stopped else 'Unfinished'}{after}"
 
 
 def _verdict(reading: Reading, findings: Sequence[Finding], transmission: Transmission) -> Verdict:
@@ -122,6 +132,9 @@ def _verdict(reading: Reading, findings: Sequence[Finding], transmission: Transm
     if foreign := reading.foreign:
         return Verdict(level=Level.UNKNOWN, sentence=foreign, why=_OTHER_MODELS)
     if statements := _clauses(reading, findings, transmission.errors):
+        if transmission.covered and all(finding.kind is Kind.PROTOCOL for finding in findings):
+            first = statements[0]
+            statements[0] = first._replace(words=f"the texts are complete, but {first.words}")
         errors = [finding for finding in findings if finding.severity is Severity.ERROR]
         blame = _blame(reading, findings, errors)
         return Verdict(
@@ -151,17 +164,25 @@ def _verdict(reading: Reading, findings: Sequence[Finding], transmission: Transm
             sentence=f"This capture has no token evidence{which}, so lost text cannot be detected.",
             why=evidence_hint(reading),
         )
-    if transmission.ids_missing:
-        return Verdict(
-            level=Level.UNKNOWN,
-            sentence="No loss found, but the server sent only some of its token IDs.",
-            why=evidence_hint(reading),
-        )
-    return Verdict(
-        level=Level.CLEAN,
-        sentence=_clean(reading, ids_missing=transmission.ids_missing),
-        why=_checked(reading, transmission.errors),
+    if transmission.gap is not None:
+        sentence = _GAPS[transmission.gap]
+        return Verdict(level=Level.UNKNOWN, sentence=sentence, why=evidence_hint(reading))
+    checked = _checked(reading, transmission.errors)
+    if reading.choice.evidence is Evidence.FINAL_OBJECT_AND_COUNT:
+        return Verdict(level=Level.UNKNOWN, sentence=_count_agrees(reading), why=f"{checked} {_BY_COUNT}")
+    if state := _unended(reading):
+        level = Level.CLEAN if reading.stopped else Level.UNKNOWN
+        return Verdict(level=level, sentence=f"{state}; nothing was lost until then.", why=checked)
+    return Verdict(level=Level.CLEAN, sentence=_clean(reading), why=checked)
+
+
+def _count_agrees(reading: Reading) -> str:
+    texts = (
+        "The texts of the response"
+        if reading.stream.bodies
+        else "The deltas match the final object, whose texts"
     )
+    return f"{texts} encode to as many tokens as the server counted."
 
 
 def _clauses(
@@ -171,7 +192,7 @@ def _clauses(
     if not findings:
         return []
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
-    first, *rest = _errors(reading, errors, server_errors) if errors else _warnings(reading, findings)
+    first, *rest = _errors(reading, errors, server_errors) if errors else _warnings(findings)
     if _nothing_delivered(reading, findings):
         first = first._replace(words=f"the client received no answer and no tool call: {first.words}")
     return [first, *rest]
@@ -181,7 +202,7 @@ def _nothing_delivered(reading: Reading, findings: Sequence[Finding]) -> bool:
     """Whether all that was to be the answer is lost, and no error of the server says so."""
     kinds = {finding.kind for finding in findings}
     lost = any(finding.code in _LOST_ANSWERS and finding.field != REASONING for finding in findings)
-    if not lost or not reading.ended or not kinds.isdisjoint(_CUT_SHORT):
+    if reading.spec.raw or not lost or not reading.ended or not kinds.isdisjoint(_CUT_SHORT):
         return False
     return not any(
         got.content.strip()
@@ -240,17 +261,13 @@ def _errors(
     cut = [finding for finding in errors if finding.kind is Kind.DISCONNECTED]
     if cut:
         statements.append(Clause(KINDS[Kind.DISCONNECTED].clause, tuple(cut)))
-    return statements or _warnings(reading, errors)
+    return statements or _warnings(errors)
 
 
-def _warnings(reading: Reading, findings: Sequence[Finding]) -> list[Clause]:
+def _warnings(findings: Sequence[Finding]) -> list[Clause]:
     order = [*_WARNINGS, *(kind for kind in Kind if kind not in _WARNINGS)]
     groups = {kind: tuple(finding for finding in findings if finding.kind is kind) for kind in order}
-    statements = [Clause(warning_clause(kind, group), group) for kind, group in groups.items() if group]
-    only = len(statements) == 1 and statements[0].findings[0].kind is Kind.PROTOCOL
-    if only and reading.choice.evidence not in _BLIND:
-        return [Clause(f"the texts are complete, but {statements[0].words}", statements[0].findings)]
-    return statements
+    return [Clause(warning_clause(kind, group), group) for kind, group in groups.items() if group]
 
 
 def _unproven(reading: Reading, *, arrived: bool) -> str:
@@ -261,19 +278,15 @@ def _unproven(reading: Reading, *, arrived: bool) -> str:
     return "The deltas match the final object, but it is unknown whether that is complete."
 
 
-def _clean(reading: Reading, *, ids_missing: bool) -> str:
+def _clean(reading: Reading) -> str:
     choice = reading.choice
     if not reading.spec.delivers:
         return f"The tokens are well-formed Harmony: {counted(len(choice.transcript.messages), 'message')}."
-    if choice.evidence is Evidence.FINAL_OBJECT_AND_COUNT:
-        if reading.stream.bodies:
-            return "The response accounts for every token that the server counted."
-        return "The deltas match the final object, which accounts for every token that the server counted."
     fieldless = [
         row.field
         for choice in reading.choices
         if not choice.has_ids or any(segment.field is None for segment in choice.expected.segments)
-        for row in field_texts(reading, choice, (), ids_missing=ids_missing)
+        for row in field_texts(reading, choice, (), ids_missing=False)
         if row.state is FieldState.NO_FIELD
     ]
     if fieldless:
@@ -397,7 +410,7 @@ def _why(reading: Reading, findings: Sequence[Finding], transmission: Transmissi
             breaks = "prompt breaks" if rejected.code is Code.PROMPT_REJECTED else "model's tokens break"
             return f"The {breaks} the format: {rejected.delivered}. {checked}"
         if lost:
-            if Kind.MISROUTED in kinds and _ends_in_header(findings):
+            if _header_as_text(findings):
                 return f"The model's stream ends inside a header, whose text is not for the client. {checked}"
             return f"The model's stream is well formed. {checked}"
     if _misfiled_at_the_end(reading, findings):
@@ -417,7 +430,7 @@ def _why(reading: Reading, findings: Sequence[Finding], transmission: Transmissi
 def _blame(reading: Reading, findings: Sequence[Finding], errors: Sequence[Finding]) -> str:
     """Whose fault the errors are; nobody's where a proxy, the prompt or a header that never ended may be the cause."""
     codes = {finding.code for finding in findings}
-    if Code.PROMPT_REJECTED in codes or _ends_in_header(findings) or _misfiled_at_the_end(reading, findings):
+    if Code.PROMPT_REJECTED in codes or _header_as_text(findings) or _misfiled_at_the_end(reading, findings):
         return ""
     sides = {KINDS[finding.kind].side for finding in errors if finding.code not in NEUTRAL}
     model = FindingSide.MODEL in sides
@@ -427,8 +440,13 @@ def _blame(reading: Reading, findings: Sequence[Finding], errors: Sequence[Findi
     return "The server's fault." if server else ""
 
 
-def _ends_in_header(findings: Sequence[Finding]) -> bool:
-    return any(isinstance(finding.facts, OpenMessage) and finding.facts.in_header for finding in findings)
+def _header_as_text(findings: Sequence[Finding]) -> bool:
+    """Whether all that is wrong with the texts is that the header in which the stream ends was delivered."""
+    texts = [finding for finding in findings if KINDS[finding.kind].side is FindingSide.TEXT]
+    in_header = any(
+        isinstance(finding.facts, OpenMessage) and finding.facts.in_header for finding in findings
+    )
+    return in_header and bool(texts) and all(finding.code is Code.FRAMING_AS_TEXT for finding in texts)
 
 
 def _misfiled_at_the_end(reading: Reading, findings: Sequence[Finding]) -> bool:

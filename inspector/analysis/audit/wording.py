@@ -118,8 +118,8 @@ def explain(finding: Finding) -> str:
             )
         case Code.CALL_AS_TEXT:
             return (
-                f"The call of {quote(facts.name)} with {arguments}{where} was delivered as text in {arrived}: this "
-                f"server reads no recipient on the {facts.channel} channel."
+                f"The call of {quote(facts.name)} with {arguments}{where} was delivered as text in {arrived}, not "
+                "as a tool call."
             )
         case Code.CALL_RENAMED:
             by = " according to the final object" if finding.by_final else ""
@@ -205,6 +205,13 @@ def explain(finding: Finding) -> str:
             )
         case Code.OPEN_AT_END:
             return _open_at_end(finding, facts)
+        case Code.TEXT_WITHOUT_IDS:
+            return (
+                f"{text} was delivered in {field_words(finding.field)}, but no token ID accounts for it: the server "
+                "added it, or left out its IDs. A token count (usage) would tell which."
+            )
+        case Code.NO_FINISH_REASON:
+            return "No event has a finish_reason, so clients cannot tell whether the response is complete."
         case Code.NO_DONE:
             return "The stream has a finish_reason, but no [DONE]."
         case Code.COUNT_ABOVE_SENT | Code.COUNT_ABOVE_LOGPROBS | Code.COUNT_BELOW_SENT:

@@ -97,7 +97,7 @@ class _Feed:
         with run.lock:
             reading = run.live()
             choice = reading.choice
-            columns = self._growth.step(choice, run.events.at_s, transmission_of(reading).rejection)
+            columns = self._growth.step(choice, run.events.at_s, transmission_of(reading, {}).rejection)
             if columns is None:
                 return None
             columns["now"] = stream_position(choice)

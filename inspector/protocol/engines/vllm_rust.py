@@ -14,7 +14,7 @@ from typing import Final
 
 from inspector.capture.capture import Endpoint
 from inspector.protocol.engines.engine import Engine
-from inspector.protocol.harmony.contract import STANDARD_FIELDS, Contract
+from inspector.protocol.harmony.contract import Contract
 
 _NO_FLAG: Final = (
     "The Rust front end has no parser flags for gpt-oss; start vLLM's Python front end to compare."
@@ -27,7 +27,7 @@ VLLM_RUST: Final = Engine(
     program="vllm-rust",
     released_with="vllm",
     owners=("vllm-frontend-rs",),
-    contract=Contract(fields=STANDARD_FIELDS, separator="\n", calls_never_on=frozenset({"final"})),
+    contract=Contract(separator="\n"),
     lacks=frozenset({Endpoint.RESPONSES}),
     start_hint="Start the server with a model: vllm-rs serve openai/gpt-oss-20b.",
     tools_hint=_NO_FLAG,

@@ -37,8 +37,6 @@ class Contract:
 
     fields: Mapping[str, str] = field(default_factory=lambda: STANDARD_FIELDS)
     """Field of each channel, for messages without a recipient; other channels have none."""
-    calls_never_on: frozenset[str] = frozenset()
-    """Channels on which a recipient means nothing: their messages go by the channel."""
     separator: str = ""
     """What the server puts between two messages that it delivers in one field."""
     ends_in_no_text: frozenset[int] = frozenset()
@@ -141,6 +139,6 @@ def _field(message: Message, contract: Contract) -> str | None:
         return None
     # `<|channel|>final <|constrain|>json` has a content type, which the Harmony library reads as a recipient.
     is_content_type = header.channel == "final" and (header.recipient or "").startswith(_CONSTRAIN)
-    if header.recipient is not None and not is_content_type and header.channel not in contract.calls_never_on:
+    if header.recipient is not None and not is_content_type:
         return None
     return contract.fields.get(header.channel or "")

@@ -34,6 +34,7 @@ class ChatReader:
         """Read some more events."""
         stream, sse, decode = self.stream, EventKind.SSE, usual_chunk
         current: int | None = None  # not a number: a chunk may name -1
+        into = StreamChoice(0)
         tokens = Tokens()
         add_delta, add_id, add_event = list[Delta]().append, tokens.ids.append, tokens.events.append
         for index, (data, _, _, kind) in enumerate(events, stream.events):
@@ -78,6 +79,8 @@ class ChatReader:
                     add_event(index)
                 else:
                     tokens.extend(ids, index)
+            elif not (delta.reasoning or delta.reasoning_content or delta.content or delta.tool_calls):
+                into.empty_chunk(index)
             if stream.model is None:
                 stream.model = chunk.model
             if chunk.system_fingerprint is not None:
@@ -89,10 +92,11 @@ class ChatReader:
     def _chunk(self, chunk: Mapping[str, Any], index: int) -> None:
         stream = self.stream
         choices = chunk.get("choices")
+        own_ids = self._own_ids(chunk, index)
         if isinstance(choices, list):
             for choice in choices:
                 if isinstance(choice, dict):
-                    self._choice(choice, choice.get("delta"), index)
+                    self._choice(choice, choice.get("delta"), index, own_ids=own_ids)
         if stream.terminal_event is not None and choices:
             stream.notice("after_done", index, _AFTER_DONE)
         self._envelope(chunk, index)
@@ -102,17 +106,24 @@ class ChatReader:
             self.stream.notice("not_json", index, "the body is not a JSON object")
         if isinstance(body, dict) and isinstance(body.get("choices"), list):
             self.stream.terminal_event = index
+            own_ids = self._own_ids(body, index)
             for choice in body["choices"]:
                 if isinstance(choice, dict):
-                    self._choice(choice, choice.get("message"), index)
+                    self._choice(choice, choice.get("message"), index, own_ids=own_ids)
         if isinstance(body, dict):
             self._envelope(body, index)
 
+    def _own_ids(self, chunk: Mapping[str, Any], index: int) -> bool:
+        """Take the token IDs that a chunk or body has in a place particular to its server; False without."""
+        for read in self.stream.own_ids:
+            if ids := read(chunk):
+                first = self.stream.choice(0)
+                first.tokens.extend(ids, index)
+                return True
+        return False
+
     def _envelope(self, chunk: Mapping[str, Any], index: int) -> None:
         stream = self.stream
-        for read in stream.own_ids:
-            if ids := read(chunk):
-                stream.choice(0).tokens.extend(ids, index)
         if (prompt := chunk.get("prompt_token_ids")) and stream.prompt_ids is None:
             stream.prompt_ids = token_ids(prompt)
         if isinstance(usage := chunk.get("usage"), dict):
@@ -124,7 +135,7 @@ class ChatReader:
         if not chunk.get("choices") and (error := error_in(chunk, index)):
             stream.errors.append(error)
 
-    def _choice(self, choice: Mapping[str, Any], delta: object, index: int) -> None:
+    def _choice(self, choice: Mapping[str, Any], delta: object, index: int, *, own_ids: bool) -> None:
         get = choice.get
         into = self.stream.choice_of(get("index", 0), index)
         if ids := get("token_ids"):
@@ -137,6 +148,8 @@ class ChatReader:
             if into.finish_reason is not None:
                 self.stream.notice("two_finishes", index, "a choice finishes twice")
             into.finish_reason, into.finish_event = brief(finish), index
+        if not (own_ids or ids or finish or (into.deltas and into.deltas[-1].event == index)):
+            into.empty_chunk(index)
 
     def _delta(self, into: StreamChoice, delta: Mapping[str, Any], index: int) -> None:
         get = delta.get

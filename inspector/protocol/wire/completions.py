@@ -70,3 +70,5 @@ class CompletionsReader:
             if into.finish_reason is not None:
                 self.stream.notice("two_finishes", index, "a choice finishes twice")
             into.finish_reason, into.finish_event = brief(finish), index
+        if not (ids or finish or (into.deltas and into.deltas[-1].event == index)):
+            into.empty_chunk(index)

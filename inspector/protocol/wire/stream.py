@@ -56,6 +56,10 @@ class StreamChoice:
     """IDs from logprob entries; weaker evidence, as servers omit entries."""
     logprobs_whole: bool = True
     """False when an entry does not give its ID: then none of them can be evidence."""
+    empty_event: int | None = None
+    """The first chunk, after the one with the role, that has no token IDs, no text and no finish reason."""
+    begun: bool = False
+    """Whether it has had a chunk of that kind."""
     deltas: list[Delta] = field(default_factory=list)
     finish_reason: str | None = None
     finish_event: int | None = None
@@ -63,6 +67,17 @@ class StreamChoice:
     """Whole texts by field that the server sent at the end, apart from deltas; Responses only."""
     item_finals: dict[str, str] = field(default_factory=dict)
     """The same from `.done` events, which come before the final object."""
+
+    def empty_chunk(self, event: int) -> None:
+        """Note a chunk without token IDs, text and finish reason; the first of a choice names the role."""
+        if self.empty_event is None and (self.tokens.ids or self.deltas or self.begun):
+            self.empty_event = event
+        self.begun = True
+
+    @property
+    def has_gap(self) -> bool:
+        """Whether there is such a chunk before the last token IDs, which servers with IDs never send."""
+        return self.empty_event is not None and self.empty_event < max(self.tokens.events[-1:], default=-1)
 
 
 @dataclass(slots=True)

@@ -98,13 +98,13 @@ def test_of_equal_words_apart_in_one_event_the_first_are_lost() -> None:
 
 
 def test_text_sent_twice_is_duplicated_and_names_the_tokens_that_it_repeats() -> None:
-    (finding,) = found(chat(changed(_5={"content": " sir sir"})))
+    (finding,) = found(chat(changed(_5={"content": " sir sir"}), counted=True))
     assert brief([finding]) == [(Kind.DUPLICATED, "content", None, " sir")]
     assert (finding.token_start, finding.token_end) == (13, 14)
 
 
 def test_text_from_nowhere_is_duplicated_without_tokens() -> None:
-    (finding,) = found(chat(changed(_6={"content": "Bye!"})))
+    (finding,) = found(chat(changed(_6={"content": "Bye!"}), counted=True))
     assert brief([finding]) == [(Kind.DUPLICATED, "content", None, "Bye!")]
     assert finding.token_start is None
 

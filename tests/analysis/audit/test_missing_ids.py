@@ -4,10 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from inspector.analysis.audit.missing_ids import ids_hint, ids_missing
-from inspector.analysis.reading import read
+from inspector.analysis.audit.missing_ids import ids_hint
+from inspector.analysis.audit.transmission import transmission_of
+from inspector.analysis.reading import Reading, read
 from inspector.capture.capture import Capture, Endpoint, Event, EventKind, Header
 from tests.support.streams import CLOSED, GOOD, Step, chat, completion
+
+
+def ids_missing(reading: Reading) -> bool:
+    return transmission_of(reading).ids_missing
+
 
 HEADLESS: list[Step] = [("final<|message|>", {}), ("Hi", {"content": "Hi"})]
 
