@@ -8,6 +8,7 @@ from typing import Final
 
 from inspector.analysis.alignment.cells import Arrival, Cell, Extra, Fate, FateState, Piece, Pool, fill
 from inspector.analysis.alignment.matching import lay, select
+from inspector.capture.deltas import TEXT
 from inspector.protocol.harmony.text import texts
 from inspector.protocol.harmony.vocab import MARKERS
 
@@ -200,7 +201,8 @@ def _in_their_place(lanes: Mapping[str | None, Sequence[Cell]], strays: Sequence
             remaining += group
             continue
         for cell in lost:
-            cell.state, cell.delivered_in, cell.at = FateState.GARBLED, field, group[0].start
+            cell.arrive(field, group[0].event, group[0].start)
+            cell.state = FateState.GARBLED
         lost[0].delivered += "".join([piece.text for piece in group])
     return remaining
 
@@ -213,15 +215,15 @@ def _origins(
     leaks: list[Fate] = []
     delivered: dict[str, tuple[Pool, Sequence[int]]] = {}
     """By field: the cells in the order in which they arrived there, and where each begins."""
-    framing = _Framing(ids) if strays else None
+    framing = _Framing(ids) if strays and any(cell.field != TEXT for cell in cells) else None
     for number, group in enumerate(_joined(strays)):
         first = group[0]
         text = "".join([stray.text for stray in group])
         extra = Extra(first.event, first.field, text, first.start)
         if len(group) > 1:
             extra.last_event = group[-1].event
-        if number < _SEARCHES_AT_MOST and framing is not None:
-            if (span := framing.find(text)) is not None:
+        if number < _SEARCHES_AT_MOST:
+            if framing is not None and (span := framing.find(text)) is not None:
                 state, arrival = FateState.MISROUTED, Arrival(*span, first.start, text)
                 leaks.append(Fate(*span, state, None, first.field, None, text, text, first.event, (arrival,)))
                 continue

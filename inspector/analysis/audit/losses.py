@@ -2,7 +2,6 @@
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Literal, assert_never
 
 from inspector.analysis.alignment import Alignment, Extra, Fate, FateState
@@ -17,6 +16,7 @@ from inspector.analysis.audit.facts import (
 )
 from inspector.analysis.audit.finding import Finding
 from inspector.analysis.audit.kinds import KINDS, Code, Kind, Severity
+from inspector.analysis.audit.missing_ids import unexplained_text
 from inspector.analysis.audit.words import events_of
 from inspector.analysis.reading import ChoiceReading, Reading
 from inspector.capture.deltas import CONTENT, REASONING
@@ -241,17 +241,17 @@ def _swallowed(choice: ChoiceReading, alignment: Alignment, *, error_reported: b
 
 def text_without_ids(choice: ChoiceReading, alignment: Alignment) -> Iterator[Finding]:
     """Delivered text that no token accounts for, where its IDs may be missing."""
-    for extra in alignment.extras:
-        if not extra.separates:
-            surplus = _extra_finding(choice, extra)
-            yield replace(
-                surplus,
-                kind=Kind.TEXT_WITHOUT_IDS,
-                severity=Severity.WARNING,
-                facts=NoFacts(code=Code.TEXT_WITHOUT_IDS),
-                token_start=None,
-                token_end=None,
-            )
+    for event, field, text in unexplained_text(choice, alignment):
+        yield Finding(
+            kind=Kind.TEXT_WITHOUT_IDS,
+            severity=Severity.WARNING,
+            facts=NoFacts(code=Code.TEXT_WITHOUT_IDS),
+            field=field,
+            event_start=event,
+            event_end=event + 1,
+            delivered=text,
+            choice=choice.index,
+        )
 
 
 def _extra_finding(choice: ChoiceReading, extra: Extra) -> Finding:

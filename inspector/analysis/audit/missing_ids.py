@@ -1,9 +1,9 @@
 """Whether a server sent the IDs of all tokens, whether they cover the response, and how to get them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 
-from inspector.analysis.alignment import Alignment
+from inspector.analysis.alignment import Alignment, FateState
 from inspector.analysis.reading import ChoiceReading, Evidence, Reading
 from inspector.capture.capture import EventKind
 from inspector.protocol.harmony.vocab import Marker
@@ -51,7 +51,7 @@ def ids_missing(reading: Reading, aligned: Mapping[int, Alignment | None]) -> Id
         return IdsGap.HIDDEN
     if any(reading.stream.choice(choice.index).has_gap for choice in sent):
         return IdsGap.CHUNKS
-    if any(_has_unexplained_text(aligned.get(choice.index)) for choice in sent):
+    if any(any(unexplained_text(choice, aligned.get(choice.index))) for choice in sent):
         return IdsGap.UNEXPLAINED
     if not reading.spec.deltas_only:
         return None
@@ -84,8 +84,22 @@ def _has_end(choice: ChoiceReading) -> bool:
     return choice.finish_reason is not None or choice.tokens.ids[-1:] in _ENDS
 
 
-def _has_unexplained_text(alignment: Alignment | None) -> bool:
-    return alignment is not None and any(not extra.separates for extra in alignment.extras)
+def unexplained_text(choice: ChoiceReading, alignment: Alignment | None) -> Iterator[tuple[int, str, str]]:
+    """Event, field and text of what no token accounts for: surplus, and text in place of other tokens.
+
+    The latter only from events without IDs: an event that has some has those of its text.
+    """
+    if alignment is None:
+        return
+    for extra in alignment.extras:
+        if not extra.separates:
+            yield extra.event, extra.field, extra.text
+    events = choice.tokens.events
+    with_ids = frozenset(events)
+    for fate in alignment.fates:
+        event = events[fate.start] if fate.event is None else fate.event
+        if fate.state is FateState.GARBLED and fate.delivered_in is not None and event not in with_ids:
+            yield event, fate.delivered_in, fate.delivered
 
 
 def evidence_hint(reading: Reading) -> str:
