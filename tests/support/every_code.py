@@ -381,6 +381,7 @@ CAPTURES: Final[Mapping[Code, Sequence[Capture]]] = {
         chat([*GOOD[:2], ("<|start|>assistant<|channel|>final<|return|>", {})]),
         chat([*GOOD[:2], ("<|start|>assistant", {})], finish=None),
     ],
+    Code.TEXT_WITHOUT_IDS: [chat([*GOOD[:3], ("<|return|>", {"content": "Bye!"})])],
     Code.NO_FINISH_REASON: [chat(GOOD, finish=None)],
     Code.NO_DONE: [chat(GOOD, done=False)],
     Code.COUNT_ABOVE_SENT: [chat(GOOD, usage=17)],

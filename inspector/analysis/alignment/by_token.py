@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from inspector.analysis.alignment.cells import Cell, Extra, Fate, Part, Piece, cells_of, fates_of, pieces_of
 from inspector.analysis.alignment.leftovers import Gaps, explain, mark_reordered
-from inspector.analysis.alignment.matching import match_events, match_field
+from inspector.analysis.alignment.matching import match_around, match_events, match_field
 from inspector.analysis.reading import ChoiceReading
 from inspector.capture.deltas import Delta
 from inspector.protocol.harmony.vocab import MARKERS
@@ -44,19 +44,22 @@ def _leaves_nothing(cell: Cell, ids: Sequence[int]) -> bool:
 
 
 def _match(lanes: Mapping[str | None, Sequence[Cell]], sent: Mapping[str, Sequence[Piece]]) -> list[Piece]:
-    """Match by event, where events are known, and then by field; what is left of the deliveries."""
-    strays = [piece for pieces in sent.values() for piece in pieces]
+    """Match by text the fields that differ in one place, others by event and then by field; what is left."""
+    strays: list[Piece] = []
+    pending: list[Piece] = []
+    for field, pieces in sent.items():
+        rest = match_around(lanes.get(field, ()), pieces)
+        strays += rest or ()
+        pending += pieces if rest is None else ()
     cells = [cell for lane in lanes.values() for cell in lane]
-    if cells and cells[0].event >= 0:
-        strays = match_events(cells, strays)
+    if pending and cells and cells[0].event >= 0:
+        pending = match_events(cells, pending)
     by_field: defaultdict[str, list[Piece]] = defaultdict(list)
-    for stray in strays:
+    for stray in pending:
         by_field[stray.field].append(stray)
-    return [
-        stray
-        for field, own in by_field.items()
-        for stray in match_field(lanes.get(field, ()), own, sent[field])
-    ]
+    for field, own in by_field.items():
+        strays += match_field(lanes.get(field, ()), own, sent[field])
+    return strays
 
 
 def _split_separators(

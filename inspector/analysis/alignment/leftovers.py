@@ -18,6 +18,9 @@ _SEARCHES_AT_MOST: Final = 256
 _FIELDS_AT_MOST: Final = 16
 """Fields whose strays are searched for; a stream has a handful, a hostile one thousands."""
 
+_SLIDES_AT_MOST: Final = 16
+"""Tokens by which a stray is moved to another place where it may stand as well."""
+
 _BROKEN: Final = "\ufffd"
 
 
@@ -71,11 +74,38 @@ def _by_equal_run(
 ) -> tuple[list[Piece], list[Extra]]:
     """A lost run with exactly that text, anywhere: first of its own field, then of another.
 
-    Before or after a message in a wrong field there may be a separator.
+    Before or after a message in a wrong field there may be a separator. Where the text before a stray ends as
+    the stray does, either may be the surplus one, so the other is tried too.
     """
+    ends: dict[tuple[str, int], Cell] = {}
+    """By field and end of their text: the cells that arrived."""
     pools: dict[str, tuple[Pool, Pool, Pool]] = {}
     separators: list[Extra] = []
     searches = 0
+
+    def slide(piece: Piece, event: int) -> bool:
+        """Move a piece whose own end is that of the text before it; `event` is that of its own end."""
+        if not ends:
+            ends.update(
+                {(cell.delivered_in or "", cell.at + len(cell.text)): cell for cell in cells if cell.at >= 0}
+            )
+        before: list[Cell] = []
+        slid = piece
+        while len(before) < _SLIDES_AT_MOST:
+            cell = ends.get((piece.field, slid.start))
+            if cell is None or cell.state is not FateState.OK or not slid.text.endswith(cell.text):
+                return False
+            before.append(cell)
+            slid = slid._replace(
+                text=cell.text + slid.text.removesuffix(cell.text),
+                start=cell.at,
+                event=cell.event if cell.delivery_event is None else cell.delivery_event,
+            )
+            if move(slid):
+                for moved in before:
+                    moved.arrive(piece.field, event, moved.at + len(piece.text))
+                return True
+        return False
 
     def move(piece: Piece) -> bool:
         nonlocal searches
@@ -106,7 +136,8 @@ def _by_equal_run(
 
     remaining: list[Piece] = []
     for group in _joined(strays):
-        if not move(group[0]._replace(text="".join([piece.text for piece in group]))):
+        whole = group[0]._replace(text="".join([piece.text for piece in group]))
+        if not (move(whole) or slide(whole, group[-1].event)):
             remaining += [stray for stray in group if len(group) == 1 or not move(stray)]
     return remaining, separators
 

@@ -1,7 +1,13 @@
-"""Which tokens a delivered text consists of: first within one event, then within one field.
+"""Which tokens a delivered text consists of: where it differs in one place by the text, else by events.
 
-Both steps work on *cells*, tokens with text, and mark each cell with the field and event in which its text
+All steps work on *cells*, tokens with text, and mark each cell with the field and event in which its text
 arrived. What they cannot match is returned as pieces of delivered text without a cell, *strays*.
+
+One difference (`match_around`)
+-------------------------------
+Nearly every field that differs does so in one place, and has the text of its cells before and after it. Then
+the text shows what is lost or surplus, however it was cut into events. Words repeat: of equal tokens beside
+the difference the one arrived whose event brought the text, else the last.
 
 Within an event (`match_events`)
 --------------------------------
@@ -31,20 +37,103 @@ is such a result, so that the first one can be restored.
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Final, NamedTuple
 
 from inspector.analysis.alignment.cells import Cell, FateState, Piece, Pool, fill
+from inspector.analysis.alignment.edits import common_prefix
 from inspector.analysis.alignment.text import embed_tokens, token_blocks
 
 _STEPS_AT_MOST: Final = 4_000_000
 """Steps that the search for selections may take in one alignment; every recorded stream needs fewer."""
 
 
+_BETWEEN_AT_MOST: Final = 16
+"""Cells at a difference up to which their texts alone are compared."""
+
+_EQUALS_AT_MOST: Final = 64
+"""Lost cells beside one that arrived among which an equal one is looked for."""
+
+
 class _Budget:
     def __init__(self) -> None:
         self.steps = _STEPS_AT_MOST
+
+
+def match_around(cells: Sequence[Cell], sent: Sequence[Piece]) -> list[Piece] | None:
+    """Match the cells of a field that differs in one place; its strays. None where it differs in many."""
+    whole, text = "".join([cell.text for cell in cells]), "".join([piece.text for piece in sent])
+    starts = [0, *accumulate(len(cell.text) for cell in cells)]
+    first = bisect_right(starts, common_prefix(whole, text)) - 1
+    at = starts[first]
+    same = common_prefix(whole[at:][::-1], text[at:][::-1])
+    last = bisect_left(starts, len(whole) - same)
+    shift = len(text) - len(whole)
+    end = starts[last] + shift
+    if last - first > _BETWEEN_AT_MOST and at < end:
+        return None
+    places = [*starts[:first], *([-1] * (last - first)), *(start + shift for start in starts[last:-1])]
+    if first < last and at < end:
+        borders = [start - at for start in starts[first : last + 1]]
+        for block in token_blocks(whole[at : starts[last]], borders, [text[at:end]]):
+            for number in range(bisect_left(borders, block.start), bisect_left(borders, block.end)):
+                places[first + number] = at + borders[number] + block.sent - block.start
+    begins = [piece.start for piece in sent]
+    _settle(cells, places, sent, begins)
+    arrived = [
+        (cell, place, sent[bisect_right(begins, place) - 1])
+        for cell, place in zip(cells, places, strict=True)
+        if place >= 0
+    ]
+    if any(piece.event < cell.event for cell, _, piece in arrived):
+        return None  # no text arrives before its tokens: this is that of others
+    strays: list[Piece] = []
+    at = 0
+    for cell, place, piece in arrived:
+        cell.arrive(piece.field, piece.event, place)
+        strays += _cut(sent, begins, at, place)
+        at = place + len(cell.text)
+    return [*strays, *_cut(sent, begins, at, len(text))]
+
+
+def _cut(sent: Sequence[Piece], begins: Sequence[int], start: int, end: int) -> Iterator[Piece]:
+    """The characters `start` to `end` of the whole text, by the pieces in which they were sent."""
+    number = bisect_right(begins, start) - 1
+    while start < end:
+        piece = sent[number]
+        until = min(end, piece.end)
+        if until > start:
+            yield piece.part(start - piece.start, until - piece.start)
+        start, number = until, number + 1
+
+
+def _settle(cells: Sequence[Cell], places: list[int], sent: Sequence[Piece], begins: Sequence[int]) -> None:
+    """Of equal cells beside each other let that of the event have arrived, else the last of the message."""
+
+    def settle(number: int, others: range) -> int:
+        place, text, message = places[number], cells[number].text, cells[number].message
+        event = sent[bisect_right(begins, place) - 1].event
+        equal = [other for other in others if cells[other].text == text]
+        best = max(
+            (number, *equal),
+            key=lambda other: (cells[other].event == event, cells[other].message == message, other),
+        )
+        places[number], places[best] = -1, place
+        return best
+
+    if -1 not in places:
+        return
+    after = len(cells)
+    for number in range(len(cells) - 1, -1, -1):
+        if places[number] >= 0:
+            others = range(max(number + 1, after - _EQUALS_AT_MOST), after)
+            after = settle(number, others) if others else number
+    before = -1
+    for number in range(len(cells)):
+        if places[number] >= 0:
+            others = range(before + 1, min(number, before + 1 + _EQUALS_AT_MOST))
+            before = settle(number, others) if others else number
 
 
 def match_events(cells: Iterable[Cell], sent: Iterable[Piece]) -> list[Piece]:

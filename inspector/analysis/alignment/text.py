@@ -95,10 +95,13 @@ def embed_tokens(text: str, borders: Sequence[int], pieces: Sequence[str]) -> li
 def embed_or_align(text: str, pieces: Sequence[str]) -> tuple[list[Gap], list[Rest]]:
     """Gaps of `text` that no piece covers, and what of the pieces does not occur in it in order.
 
-    Servers send whole tokens, so pieces are looked for at the borders of the tokens that encoding `text`
+    Where they differ in one place, their common beginning and end show it, however the pieces were cut.
+    Else, as servers send whole tokens, pieces are looked for at the borders of tokens that encoding `text`
     gives, and anywhere if they are not all there.
     """
     borders = [0, *accumulate(map(len, texts(encode_plain(text))))]
+    if (difference := _one_difference(text, borders, pieces)) is not None:
+        return difference
     runs = embed_tokens(text, borders, pieces)
     places = embed(text, pieces) if runs is None else [(borders[a], borders[b]) for a, b in runs]
     gaps: list[Gap] = []
@@ -122,6 +125,22 @@ def embed_or_align(text: str, pieces: Sequence[str]) -> tuple[list[Gap], list[Re
             unmatched.append((sent, block.sent))
         at, sent = block.end, block.sent + block.end - block.start
     return gaps, list(_cut(unmatched, pieces, ends))
+
+
+def _one_difference(
+    text: str, borders: Sequence[int], pieces: Sequence[str]
+) -> tuple[list[Gap], list[Rest]] | None:
+    """The gap and the rest of texts that differ in one place; None where they differ in several."""
+    joined = "".join(pieces)
+    start = borders[bisect_right(borders, common_prefix(text, joined)) - 1]
+    same = common_prefix(text[start:][::-1], joined[start:][::-1])
+    end = borders[bisect_left(borders, len(text) - same)]
+    sent_end = end + len(joined) - len(text)
+    if start < end and start < sent_end:
+        return None
+    ends = [*accumulate(map(len, pieces))]
+    gaps = [Gap(start, end, *_around(ends, start))] if start < end else []
+    return gaps, list(_cut([(start, sent_end)], pieces, ends))
 
 
 def token_blocks(text: str, borders: Sequence[int], pieces: Sequence[str]) -> list[Block]:

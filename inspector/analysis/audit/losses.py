@@ -1,6 +1,7 @@
 """Findings from token IDs: text that was not delivered as promised, and what the reference parser rejects."""
 
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Literal, assert_never
 
@@ -240,16 +241,19 @@ def _swallowed(choice: ChoiceReading, alignment: Alignment, *, error_reported: b
 
 
 def text_without_ids(choice: ChoiceReading, alignment: Alignment) -> Iterator[Finding]:
-    """Delivered text that no token accounts for, where its IDs may be missing."""
+    """Delivered text that no token accounts for, where its IDs may be missing; one finding per field."""
+    by_field: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
     for event, field, text in unexplained_text(choice, alignment):
+        by_field[field].append((event, text))
+    for field, texts in by_field.items():
         yield Finding(
             kind=Kind.TEXT_WITHOUT_IDS,
             severity=Severity.WARNING,
             facts=NoFacts(code=Code.TEXT_WITHOUT_IDS),
             field=field,
-            event_start=event,
-            event_end=event + 1,
-            delivered=text,
+            event_start=min(event for event, _ in texts),
+            event_end=max(event for event, _ in texts) + 1,
+            delivered="".join([text for _, text in texts]),
             choice=choice.index,
         )
 

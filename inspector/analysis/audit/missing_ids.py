@@ -94,12 +94,11 @@ def unexplained_text(choice: ChoiceReading, alignment: Alignment | None) -> Iter
     for extra in alignment.extras:
         if not extra.separates:
             yield extra.event, extra.field, extra.text
-    events = choice.tokens.events
-    with_ids = frozenset(events)
+    with_ids = frozenset(choice.tokens.events)
     for fate in alignment.fates:
-        event = events[fate.start] if fate.event is None else fate.event
-        if fate.state is FateState.GARBLED and fate.delivered_in is not None and event not in with_ids:
-            yield event, fate.delivered_in, fate.delivered
+        # An event of its own is that of its tokens.
+        if fate.state is FateState.GARBLED and fate.event is not None and fate.event not in with_ids:
+            yield fate.event, fate.delivered_in or "", fate.delivered
 
 
 def evidence_hint(reading: Reading) -> str:

@@ -45,10 +45,10 @@ def test_what_stands_nowhere_is_rest() -> None:
     [
         # The surplus begins with a piece if it can, as servers repeat pieces.
         ("one two one two three", ["one two", " one two", " one two", " three"], [(2, " one two")]),
-        ("(1)>(1)>", ["(1)>", "(1)>", "(1)>"], [(0, "(1)>")]),
-        # It cannot: no piece begins at any place that reads the same ...
-        ("(1)", ["a(1)(1)"], [(0, "a"), (0, "1)(")]),
-        # ... or other characters stand before it.
+        ("(1)>(1)>", ["(1)>", "(1)>", "(1)>"], [(2, "(1)>")]),
+        # Texts that differ in one place differ there, wherever the pieces begin.
+        ("(1)", ["a(1)(1)"], [(0, "a(1)")]),
+        # Other characters stand before it.
         ("b>", ["b a", ">"], [(0, " a")]),
         # Pieces without text are no surplus.
         (">", ["b", "", "b", ""], [(0, "b"), (2, "b")]),

@@ -81,7 +81,7 @@ def test_a_call_that_is_lost_whole_differs_also_in_its_name() -> None:
 def test_items_that_differ_from_the_final_object_are_no_fault_of_a_text() -> None:
     (call,) = archived("0.23.0-si1", "responses-python_call")
     inspection = inspect(call)
-    assert inspection.verdict.sentence.startswith("The texts are complete")
+    assert inspection.verdict.sentence.startswith("The stream violates")
     assert set(states(inspection).values()) == {FieldState.ITEMS_DIFFER}
     assert all(state.equal for state in states(inspection).values())
 

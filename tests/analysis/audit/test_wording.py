@@ -29,6 +29,7 @@ WARNINGS = {
     Kind.UNOFFERED_CALL,
     Kind.ABORTED,
     Kind.PROTOCOL,
+    Kind.TEXT_WITHOUT_IDS,
 }
 
 
