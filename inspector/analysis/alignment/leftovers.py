@@ -37,7 +37,7 @@ def explain(
     remaining = _permuted(lanes, remaining)
     mark_reordered(lanes)
     remaining = _in_their_place(lanes, remaining)
-    extras, leaks = _origins(cells, remaining, ids)
+    extras, leaks = _origins(cells, remaining, None if TEXT in lanes else ids)
     return [*separators, *extras], leaks
 
 
@@ -239,14 +239,17 @@ def _in_their_place(lanes: Mapping[str | None, Sequence[Cell]], strays: Sequence
 
 
 def _origins(
-    cells: Sequence[Cell], strays: Sequence[Piece], ids: Sequence[int]
+    cells: Sequence[Cell], strays: Sequence[Piece], ids: Sequence[int] | None
 ) -> tuple[list[Extra], list[Fate]]:
-    """The source of the strays that remain: tokens delivered before, framing of messages, or none."""
+    """The source of the strays that remain: tokens delivered before, framing of messages, or none.
+
+    `ids` are all tokens; None where no framing is expected to be missing from the text.
+    """
     extras: list[Extra] = []
     leaks: list[Fate] = []
     delivered: dict[str, tuple[Pool, Sequence[int]]] = {}
     """By field: the cells in the order in which they arrived there, and where each begins."""
-    framing = _Framing(ids) if strays and any(cell.field != TEXT for cell in cells) else None
+    framing = _Framing(ids) if strays and ids is not None else None
     for number, group in enumerate(_joined(strays)):
         first = group[0]
         text = "".join([stray.text for stray in group])

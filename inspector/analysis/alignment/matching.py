@@ -71,7 +71,9 @@ def match_around(cells: Sequence[Cell], sent: Sequence[Piece]) -> list[Piece] | 
     last = bisect_left(starts, len(whole) - same)
     shift = len(text) - len(whole)
     end = starts[last] + shift
-    if last - first > _BETWEEN_AT_MOST and at < end:
+    if at >= end:
+        first, last = _whole_messages(cells, first, last)
+    elif last - first > _BETWEEN_AT_MOST:
         return None
     places = [*starts[:first], *([-1] * (last - first)), *(start + shift for start in starts[last:-1])]
     if first < last and at < end:
@@ -95,6 +97,24 @@ def match_around(cells: Sequence[Cell], sent: Sequence[Piece]) -> list[Piece] | 
         strays += _cut(sent, begins, at, place)
         at = place + len(cell.text)
     return [*strays, *_cut(sent, begins, at, len(text))]
+
+
+def _whole_messages(cells: Sequence[Cell], first: int, last: int) -> tuple[int, int]:
+    """A lost run moved to where it is of whole messages, if the text reads the same then."""
+
+    def is_border(number: int) -> bool:
+        return number in {0, len(cells)} or cells[number].message != cells[number - 1].message
+
+    for step in (-1, 1):
+        start, end = first, last
+        for _ in range(_EQUALS_AT_MOST):
+            if is_border(start) and is_border(end):
+                return start, end
+            leaves, enters = (start - 1, end - 1) if step < 0 else (start, end)
+            if leaves < 0 or enters >= len(cells) or cells[leaves].text != cells[enters].text:
+                break
+            start, end = start + step, end + step
+    return first, last
 
 
 def _cut(sent: Sequence[Piece], begins: Sequence[int], start: int, end: int) -> Iterator[Piece]:
