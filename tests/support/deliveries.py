@@ -154,6 +154,8 @@ class Delivery:
     fault: str
     in_final: bool
     """Whether the final object of Responses has the fault too."""
+    same_count: bool
+    """Whether the texts with the fault may have as many tokens as those without, so that no count tells."""
     streamed: bool
     told: bool
     """Whether the server reported the parser's error."""
@@ -430,8 +432,8 @@ def _bits(script: Script) -> Iterator[Bit]:
                 yield Bit(message.field, text, token, number)
 
 
-def _raw_bits(ids: Sequence[int], *, skip_special: bool, stopped: bool) -> Iterator[Bit]:
-    end = len(ids) - (stopped and bool(ids) and ids[-1] in _STOPS)
+def _raw_bits(ids: Sequence[int], *, skip_special: bool) -> Iterator[Bit]:
+    end = len(ids) - (ids[-1] in _STOPS)
     shown = [place for place in range(end) if not (skip_special and ids[place] >= 199998)]
     for token, text in _pieces(ids, shown):
         if text:
@@ -572,7 +574,7 @@ def _answer(random: Random, fault: str, endpoint: Endpoint, *, tells: bool, skip
         if random.random() < 0.2:
             ids = _malformed(ids, random)
         if random.random() < 0.1:
-            ids, finish = ids[: random.randint(1, len(ids))], "length"
+            ids = ids[: random.randint(1, len(ids))]
     stop_string, cut = "", 0
     script = script_of(ids)
     if fault == "stop" and (found := _stop_string(script, random)) is not None:
@@ -584,11 +586,7 @@ def _answer(random: Random, fault: str, endpoint: Endpoint, *, tells: bool, skip
     told = tells and rejected is not None
     count = len(ids)
     steps = _steps(count, random, ids)
-    bits = (
-        list(_bits(script))
-        if parsed
-        else list(_raw_bits(ids, skip_special=skip_special, stopped=finish == "stop"))
-    )
+    bits = list(_bits(script)) if parsed else list(_raw_bits(ids, skip_special=skip_special))
     if stop_string:
         bits = _without_tail(bits, cut)
     _place(bits, steps)
@@ -596,6 +594,8 @@ def _answer(random: Random, fault: str, endpoint: Endpoint, *, tells: bool, skip
         # A step in which the parser fails is not sent.
         steps = [step for step in steps if step.first + len(step.ids) <= rejected]
     generated = _by_message(bits if not told else _all_bits(steps))
+    if finish == "stop" and not stop_string and ids[-1] not in _STOPS:
+        finish = "length"
     if finish == "stop" and script.messages and script.messages[-1].name is not None and parsed:
         finish = "tool_calls"
     return _Answer(
@@ -1062,7 +1062,7 @@ def delivery(seed: int, *, fault: str | None = None, endpoint: Endpoint | None =
     evidence = Evidence(
         ids="none" if responses else random.choice(["all"] * 6 + ["some", "logprobs", "none"]),
         usage=random.random() < 0.6,
-        finish=random.random() < 0.9,
+        finish=random.random() < 0.9 or fault == "stop",
         done=streamed and not responses and random.random() < 0.92,
         final=responses,
     )
@@ -1147,11 +1147,32 @@ def delivery(seed: int, *, fault: str | None = None, endpoint: Endpoint | None =
         capture=Capture(header=header, events=events, end=end),
         fault=fault,
         in_final=in_final,
+        same_count=_same_count(answers[0]),
         streamed=streamed,
         told=any(answer.error for answer in answers),
         evidence=evidence,
         choices=[_truth(answer, endpoint, shown_ids=shown_ids, streamed=streamed) for answer in answers],
     )
+
+
+def _same_count(answer: _Answer) -> bool:
+    """Whether what was delivered may encode to as many tokens as were sampled.
+
+    Items do not show their headers: `commentary` has a token more than `final`, a content type three.
+    """
+    items = _item_texts(_all_bits(answer.steps))
+    messages = {
+        number: message
+        for number, message in enumerate(answer.script.messages)
+        if message.field is not None and (message.text or message.name)
+    }
+    if items.keys() != messages.keys():
+        return False
+    sampled = sum(
+        len(message.pieces) + len(encode_plain(message.name or "")) for message in messages.values()
+    )
+    encoded = sum(len(encode_plain(text)) + len(encode_plain(name)) for _, name, text in items.values())
+    return abs(sampled - encoded) <= sum(3 if name else 1 for _, name, _ in items.values())
 
 
 def _truth(answer: _Answer, endpoint: Endpoint, *, shown_ids: bool, streamed: bool) -> Choice:
@@ -1172,6 +1193,13 @@ def _truth(answer: _Answer, endpoint: Endpoint, *, shown_ids: bool, streamed: bo
         unheard=answer.unheard,
         open=endpoint is not Endpoint.COMPLETIONS and last not in MARKERS,
     )
+
+
+def _has_tokens(payload: dict[str, Any] | str) -> bool:
+    """Whether a chunk brings tokens; one that only ends a choice does not."""
+    if isinstance(payload, str):
+        return False
+    return any(choice.get("token_ids") or choice.get("logprobs") for choice in payload["choices"])
 
 
 def _events(
@@ -1207,7 +1235,6 @@ def _events(
     else:
         payloads = _chunks(endpoint, answers, evidence, random, usage=usage)
     told = any(answer.error for answer in answers)
-    tails = 0
     match fault:
         case "unfinished" if len(payloads) > 2:
             payloads = payloads[: random.randrange(1, len(payloads) - 1)]
@@ -1229,12 +1256,12 @@ def _events(
                 for place, payload in enumerate(payloads)
                 if isinstance(payload, dict) and (payload.get("choices") or responses)
             ]
-            tails = random.choice([0, 1])
-            if tails:
+            if random.random() < 0.5:
                 payloads = payloads[: places[-1]]
                 evidence = replace(evidence, done=False, usage=False, finish=False, final=False)
                 end = End(at_s=None, cut=random.random() < 0.5)
             else:
+                fault = fault if responses or _has_tokens(payloads[places[-1]]) else "none"
                 del payloads[places[-1]]
                 evidence = replace(evidence, finish=False, final=False)
         case "lose_end" | "lose_event" | "unfinished":

@@ -3,13 +3,19 @@
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import inspector
-from inspector.analysis.audit import KINDS, Finding, FindingSide, Severity
+from inspector.analysis.audit import KINDS, Code, Finding, FindingSide, Severity
 from inspector.analysis.audit.verdict import Level
 from inspector.capture.capture import Capture, Endpoint, Event, EventKind
+from inspector.data.scan.columns import CAPTURES, FINDINGS
+from inspector.data.scan.items import Item, ItemReader
+from inspector.data.scan.rows import rows_of
+from inspector.fleet.watch.summary import summarise
 from inspector.inspection.inspection import Inspection
 from inspector.views.strip import strip
 from tests.support.deliveries import FAULTS, Delivery
@@ -19,9 +25,11 @@ __all__ = [
     "alarms",
     "contradictions",
     "hollow_proofs",
-    "less_evidence",
     "missed_faults",
+    "more_blame",
     "moved",
+    "new_causes",
+    "new_errors",
     "refuted_causes",
     "unequal_clean",
     "without",
@@ -39,11 +47,15 @@ def _codes(findings: Sequence[Finding]) -> str:
     return ", ".join(f"{finding.code.value} in {finding.field}" for finding in findings)
 
 
+def _shows_its_gaps(made: Delivery) -> bool:
+    """Whether a missing event can be noticed: where it is not the last one, only a count tells."""
+    return made.fault != "lose_event" or made.evidence.usage
+
+
 def alarms(made: Delivery, seen: Inspection) -> Iterator[str]:
-    """Errors about a response with which nothing is wrong; a missing end is no fault of its text."""
-    if not made.harmless and made.whole:
-        return
-    if made.rejected or made.told or (not made.harmless and made.whole):
+    """Errors about text that is right; a missing end is an error of the stream, not of its text."""
+    right = (made.harmless or not made.whole) and _shows_its_gaps(made)
+    if not right or made.rejected or made.told:
         return
     ended = made.whole and (made.evidence.done or made.evidence.final or not made.streamed)
     wrong = [finding for finding in errors(seen) if ended or KINDS[finding.kind].side in _OF_TEXT]
@@ -53,8 +65,8 @@ def alarms(made: Delivery, seen: Inspection) -> Iterator[str]:
 
 def unequal_clean(made: Delivery, seen: Inspection) -> Iterator[str]:
     """Clean although a field has other text than was generated for it, or a rejected text is gone."""
-    if seen.verdict.level is not Level.CLEAN:
-        return
+    if seen.verdict.level is not Level.CLEAN or (made.in_final and made.same_count):
+        return  # docs/verdicts.md: texts of one count look the same
     if not made.same:
         yield "clean, but the texts differ"
     elif made.capture.header.endpoint is not Endpoint.COMPLETIONS and any(
@@ -69,13 +81,18 @@ def missed_faults(made: Delivery, seen: Inspection) -> Iterator[str]:
         return
     if made.capture.header.endpoint is Endpoint.RESPONSES or made.evidence.ids == "logprobs":
         return
-    if not any(KINDS[finding.kind].side is FindingSide.TEXT for finding in errors(seen)):
+    if not any(
+        KINDS[finding.kind].side is FindingSide.TEXT or finding.code is Code.ARGUMENTS_BROKEN
+        for finding in errors(seen)
+    ):
         yield f"{seen.verdict.level}/{seen.verdict.outcome}: {', '.join(f.code.value for f in seen.findings)}"
 
 
 def hollow_proofs(made: Delivery, seen: Inspection) -> Iterator[str]:
     """Complete although the capture does not show it, or it is not."""
-    if seen.verdict.outcome != "complete":
+    if seen.verdict.outcome != "complete" or not _shows_its_gaps(made):
+        return
+    if made.in_final and made.same_count:
         return
     if not made.whole:
         yield "complete, but an event is missing"
@@ -148,37 +165,48 @@ def without(what: str, capture: Capture, random: Random) -> Capture:
     return _mapped(capture, change)
 
 
+_ENDINGS: Final = frozenset({"finish", "final"})
 _REMOVALS: Final = ("ids", "ids of some events", "some ids", "logprobs", "usage", "finish", "final")
 
 
-def less_evidence(made: Delivery, seen: Inspection) -> Iterator[str]:
-    """New errors, sides or causes once evidence is taken out of the capture."""
+def _reduced(made: Delivery) -> Iterator[tuple[str, Inspection]]:
+    """The capture with less evidence, in every way that applies to it."""
     random = Random(made.seed)  # noqa: S311
-    before = {(finding.code, finding.field) for finding in errors(seen)}
-    sides = {KINDS[finding.kind].side for finding in errors(seen)}
-    causes = {issue for finding in seen.findings for issue in finding.known_issues[:1]}
     for what in _REMOVALS:
+        if what == "usage" and made.fault == "lose_event":
+            continue  # without a count nothing tells that an event is missing
         less = without(what, made.capture, random)
-        if less.events == made.capture.events:
-            continue
-        after = inspector.inspect(less)
-        ending = what in {"finish", "final"}
-        new = [
-            finding
-            for finding in errors(after)
-            if (finding.code, finding.field) not in before
-            and not (ending and KINDS[finding.kind].side not in _OF_TEXT)
-        ]
-        if new:
-            yield f"without {what}: {_codes(new)} ({after.verdict.sentence})"
-            continue
-        named = {issue for finding in after.findings for issue in finding.known_issues[:1]} - causes
-        if named and not ending:
-            yield f"without {what}: cause {', '.join(sorted(named))}"
-        if {KINDS[finding.kind].side for finding in errors(after)} - sides and not ending:
-            yield f"without {what}: another side"
-        elif after.verdict.blame not in {"", seen.verdict.blame}:
-            yield f"without {what}: {seen.verdict.blame!r} becomes {after.verdict.blame!r}"
+        if less.events != made.capture.events:
+            yield what, inspector.inspect(less)
+
+
+def more_blame(seen: Inspection, after: Inspection, what: str) -> Iterator[str]:
+    """Errors or blame that appear once evidence is taken out; a missing end may be said."""
+    before = {(finding.code, finding.field) for finding in errors(seen)}
+    new = [finding for finding in errors(after) if (finding.code, finding.field) not in before]
+    if what in _ENDINGS:
+        new = [finding for finding in new if KINDS[finding.kind].side in _OF_TEXT]
+    if what == "final" and before:
+        return  # the same difference, against the texts of the items
+    if new:
+        yield f"without {what}: {_codes(new)} ({after.verdict.sentence})"
+    elif after.verdict.blame not in {"", seen.verdict.blame}:
+        yield f"without {what}, another side: {seen.verdict.blame!r} becomes {after.verdict.blame!r}"
+
+
+def new_errors(made: Delivery, seen: Inspection) -> Iterator[str]:
+    """More blame with less evidence, whatever is taken out."""
+    for what, after in _reduced(made):
+        yield from more_blame(seen, after, what)
+
+
+def new_causes(made: Delivery, seen: Inspection) -> Iterator[str]:
+    """Known issues that are named only once evidence is taken out."""
+    before = {issue for finding in seen.findings for issue in finding.known_issues}
+    for what, after in _reduced(made):
+        named = {cause.id for cause in after.causes if cause is not None} - before
+        if named and what not in _ENDINGS:
+            yield f"without {what}: {', '.join(sorted(named))}"
 
 
 # other cuts
@@ -231,6 +259,18 @@ def refuted_causes(made: Delivery, seen: Inspection) -> Iterator[str]:
 _LOSS: Final = frozenset({"text_lost", "call_lost", "no_field", "rejected_silently"})
 
 
+def _scanned(capture: Capture) -> tuple[Any, ...]:
+    """Level, sentence and codes in the rows of a scan."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "stream.jsonl"
+        inspector.save(capture, path)
+        rows = rows_of(Item(str(path), None, path.stat().st_size, ""), ItemReader())
+    names = [column.name for column in CAPTURES]
+    row = dict(zip(names, rows.captures[0], strict=True))
+    place = [column.name for column in FINDINGS].index("code")
+    return row["verdict"], row["sentence"], sorted(finding[place] for finding in rows.findings)
+
+
 def contradictions(seen: Inspection) -> Iterator[str]:
     """Where two interfaces say different things about one capture."""
     row = inspector.audit_dict(seen)
@@ -238,28 +278,36 @@ def contradictions(seen: Inspection) -> Iterator[str]:
         yield "audit --json has another verdict"
     if [finding["code"] for finding in row["findings"]] != [finding.code.value for finding in seen.findings]:
         yield "audit --json has other findings"
+    if summarise(seen).outcome is not seen.verdict.outcome:
+        yield "the metrics have another outcome"
+    if f"<h1 class='{seen.verdict.level}'>" not in inspector.html_report(seen):
+        yield "the HTML report has another level"
+    if _scanned(seen.capture) != (
+        seen.verdict.level,
+        seen.verdict.sentence,
+        sorted(finding.code.value for finding in seen.findings),
+    ):
+        yield "the rows of a scan say something else"
     for choice in seen.reading.choices:
         fates = list(inspector.tokens(seen, choice=choice.index))
         lost = {token.index for token in fates if token.fate == "lost"}
+        wrong = {token.index for token in fates if token.fate == "misrouted"}
         own = [finding for finding in seen.findings if finding.choice == choice.index]
-        spans = [
-            set(range(finding.token_start or 0, finding.token_end or 0))
-            for finding in own
-            if finding.token_start is not None
-        ]
-        explained = set[int]().union(*spans)
-        if lost - explained:
-            yield f"tokens {sorted(lost - explained)[:5]} are lost, and no finding is about them"
-        for finding in own:
-            if finding.code.value == "text_lost" and finding.token_start is not None and fates:
-                span = set(range(finding.token_start, finding.token_end or 0))
-                if not finding.reconstructed and not lost & span:
-                    yield f"text_lost at {sorted(span)[:5]}, and no token there has the fate lost"
+        spans = [finding for finding in own if finding.token_start is not None]
+        explained = {
+            index for finding in spans for index in range(finding.token_start or 0, finding.token_end or 0)
+        }
+        if not choice.has_ids:  # a finding by the final object has no tokens
+            explained |= lost | wrong if own else set()
+        for fate, places in (("lost", lost), ("misrouted", wrong)):
+            if places - explained:
+                yield f"no finding is about {fate} tokens {sorted(places - explained)[:5]}"
+        for finding in spans if fates else ():
+            span = set(range(finding.token_start or 0, finding.token_end or 0))
+            if finding.code is Code.TEXT_LOST and not lost & span:
+                yield f"text_lost, and no token has that fate at {sorted(span)[:5]}"
         if lost and seen.verdict.level is Level.CLEAN:
             yield "clean, and a token has the fate lost"
-        wrong = {token.index for token in fates if token.fate == "misrouted"}
-        if wrong - explained:
-            yield f"tokens {sorted(wrong - explained)[:5]} are misrouted, and no finding is about them"
         payload = strip(seen, key="key", choice=choice)
         drawn = {
             index
