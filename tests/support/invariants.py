@@ -63,15 +63,19 @@ def alarms(made: Delivery, seen: Inspection) -> Iterator[str]:
         yield f"{seen.verdict.level}/{seen.verdict.outcome}: {_codes(wrong)}"
 
 
+def _is_unheard(made: Delivery) -> bool:
+    """Whether text behind a rejected token was not delivered; plain completions deliver all."""
+    parsed = made.capture.header.endpoint is not Endpoint.COMPLETIONS
+    return parsed and any(choice.unheard for choice in made.choices)
+
+
 def unequal_clean(made: Delivery, seen: Inspection) -> Iterator[str]:
     """Clean although a field has other text than was generated for it, or a rejected text is gone."""
     if seen.verdict.level is not Level.CLEAN or (made.in_final and made.same_count):
         return  # docs/verdicts.md: texts of one count look the same
     if not made.same:
         yield "clean, but the texts differ"
-    elif made.capture.header.endpoint is not Endpoint.COMPLETIONS and any(
-        choice.unheard for choice in made.choices
-    ):
+    elif made.whole and _is_unheard(made):
         yield "clean, but text behind a rejected token was not delivered"
 
 
@@ -94,15 +98,15 @@ def hollow_proofs(made: Delivery, seen: Inspection) -> Iterator[str]:
         return
     if made.in_final and made.same_count:
         return
+    if made.fault == "hide_reasoning" and made.evidence.ids == "all":
+        return  # all that the request wants may be covered
     if not made.whole:
         yield "complete, but an event is missing"
     elif not made.covered:
         yield f"complete, but the evidence covers less ({made.evidence.ids})"
     elif not made.same:
         yield "complete, but the texts differ"
-    elif made.capture.header.endpoint is not Endpoint.COMPLETIONS and any(
-        choice.unheard for choice in made.choices
-    ):
+    elif _is_unheard(made):
         yield "complete, but text behind a rejected token was not delivered"
 
 
