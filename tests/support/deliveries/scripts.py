@@ -175,7 +175,8 @@ def changed(ids: list[int], random: Random) -> list[int]:
                 ids[place : place + 2],
             ]
         )
-    return ids
+    # A stream that begins with <|start|> has a role of its own: whose prompt it continues is a guess.
+    return ids if ids[:1] != [Marker.START] else ids[1:]
 
 
 def script_of(ids: Sequence[int]) -> Script:
