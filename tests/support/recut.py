@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any
 
 from inspector.capture.capture import Capture, Endpoint, Event, EventKind
 
-__all__ = ["merged", "split"]
+__all__ = ["as_bytes", "commented", "merged", "renumbered", "split"]
 
 _TEXT_DELTAS = ("reasoning", "reasoning_content", "content")
 _RESPONSE_DELTA = ".delta"
@@ -38,6 +39,41 @@ def merged(capture: Capture, random: Random) -> Capture:
     return _with_events(capture, events)
 
 
+def commented(capture: Capture, random: Random) -> Capture:
+    """The same events with comments between them, as a proxy sends them to keep a connection alive."""
+    events: list[Event] = []
+    for event in capture.events:
+        if event.kind is EventKind.SSE:
+            count = random.choice([0, 0, 1, 1, 3])
+            events += [Event(" keep-alive", event.at_s, kind=EventKind.COMMENT)] * count
+        events.append(event)
+    return replace(capture, events=events)
+
+
+def as_bytes(capture: Capture, random: Random | None = None) -> bytes:
+    """The event stream of a capture; with `random`, in another of the spellings that the standard allows."""
+    parts: list[str] = []
+    for event in capture.events:
+        lines = [] if not event.name else [f"event: {event.name}"]
+        data = event.data
+        if event.kind is EventKind.COMMENT:
+            lines = [f":{data}"]
+        elif random is not None and random.random() < 0.3 and data.startswith("{"):
+            place = data.index(",") + 1 if "," in data else 1  # white space between two keys
+            lines += [f"data:{data[:place]}", f"data: {data[place:]}"]
+        else:
+            lines.append(f"data: {data}")
+        if random is not None:
+            random.shuffle(extra := [": keep-alive", "id: 7", "retry: 100", ":"])
+            lines[:0] = extra[: random.choice([0, 0, 1, 2])]
+        parts.append("".join(f"{line}\n" for line in [*lines, ""]))
+    text = "".join(parts)
+    if random is None:
+        return text.encode()
+    text = text.replace("\n", random.choice(["\n", "\r\n", "\r"]))
+    return (random.choice(["", "\ufeff"]) + text).encode()
+
+
 def _payload(event: Event) -> dict[str, Any] | None:
     if event.kind is not EventKind.SSE:
         return None
@@ -50,15 +86,20 @@ def _payload(event: Event) -> dict[str, Any] | None:
 
 def _with_events(capture: Capture, events: Sequence[Event]) -> Capture:
     if capture.header.endpoint is Endpoint.RESPONSES:
-        events = [_numbered(event, number) for number, event in enumerate(events)]
-    return Capture(header=capture.header, events=list(events), end=capture.end, notes=capture.notes)
+        events = list(renumbered(events))
+    return replace(capture, events=list(events))
 
 
-def _numbered(event: Event, number: int) -> Event:
-    payload = _payload(event)
-    if payload is None or "sequence_number" not in payload:
-        return event
-    return event._replace(data=json.dumps({**payload, "sequence_number": number}))
+def renumbered(events: Sequence[Event]) -> Iterator[Event]:
+    """Events of Responses with a `sequence_number` without gaps."""
+    number = 0
+    for event in events:
+        payload = _payload(event)
+        if payload is None or "sequence_number" not in payload:
+            yield event
+            continue
+        yield event._replace(data=json.dumps({**payload, "sequence_number": number}))
+        number += 1
 
 
 def _pieces(payload: Mapping[str, Any], endpoint: Endpoint, random: Random) -> Iterator[dict[str, Any]]:

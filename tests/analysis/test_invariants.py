@@ -1,0 +1,105 @@
+"""Invariants of every verdict, over random deliveries whose truth is known (tests/support/deliveries.py)."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import inspector
+from inspector.capture.capture import Capture
+from inspector.inspection.inspection import Inspection
+from tests.support import invariants
+from tests.support.deliveries import FAULTS, Delivery, delivery
+from tests.support.recut import as_bytes, commented, merged, split
+
+_SEEDS = range(600)
+_MORE_SEEDS = range(600, 6000)
+_SHOWN = 4
+
+Check = Callable[[Delivery, Inspection], Iterator[str]]
+
+
+@cache
+def deliveries() -> Sequence[tuple[Delivery, Inspection]]:
+    return [(made := delivery(seed), inspector.inspect(made.capture)) for seed in _SEEDS]
+
+
+def holds(check: Check, judged: Iterable[tuple[Delivery, Inspection]]) -> None:
+    broken = [f"{made}: {words}" for made, seen in judged for words in check(made, seen)]
+    assert not broken, "\n".join([f"{len(broken)} broken", *broken[:_SHOWN]])
+
+
+def interfaces(made: Delivery, seen: Inspection) -> Iterator[str]:
+    return invariants.contradictions(seen)
+
+
+def recut(cut: Callable[[Capture, Random], Capture]) -> Check:
+    def check(made: Delivery, seen: Inspection) -> Iterator[str]:
+        return invariants.moved(seen, inspector.inspect(cut(made.capture, Random(made.seed))))  # noqa: S311
+
+    return check
+
+
+def respelled(made: Delivery, seen: Inspection) -> Iterator[str]:
+    """The same events in other bytes: line ends, a BOM, comments, fields that no client acts on."""
+    if made.streamed and any(event.data.startswith("{") for event in made.capture.events):
+        other = as_bytes(made.capture, Random(made.seed))  # noqa: S311
+        plain, again = (inspector.loads(content) for content in (as_bytes(made.capture), other))
+        yield from invariants.moved(inspector.inspect(plain), inspector.inspect(again))
+
+
+_CHECKS: dict[str, Check] = {
+    "no alarm about a right delivery": invariants.alarms,
+    "clean means equal": invariants.unequal_clean,
+    "a fault that the tokens prove is an error": invariants.missed_faults,
+    "complete is proven": invariants.hollow_proofs,
+    "less evidence adds no error": invariants.new_errors,
+    "less evidence adds no cause": invariants.new_causes,
+    "no cause is refuted": invariants.refuted_causes,
+    "interfaces agree": interfaces,
+    "events cut": recut(split),
+    "events joined": recut(merged),
+    "keep-alives": recut(commented),
+    "other bytes": respelled,
+}
+
+
+@pytest.mark.parametrize("name", _CHECKS)
+def test_the_invariants_hold_for_random_deliveries(name: str) -> None:
+    holds(_CHECKS[name], deliveries())
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("name", _CHECKS)
+def test_the_invariants_hold_for_thousands(name: str) -> None:
+    holds(_CHECKS[name], ((made := delivery(seed), inspector.inspect(made.capture)) for seed in _MORE_SEEDS))
+
+
+@given(st.sampled_from(_SEEDS), st.randoms(use_true_random=False))
+@settings(max_examples=100, derandomize=True, deadline=None)
+def test_any_token_ids_may_be_missing(seed: int, random: Random) -> None:
+    made, seen = deliveries()[seed]
+    less = inspector.inspect(invariants.without("some ids", made.capture, random))
+    broken = list(invariants.more_blame(seen, less, "some ids"))
+    assert not broken, f"{made}: {broken[0]}"
+
+
+@pytest.mark.sweep
+@given(st.integers(0, 2**40), st.sampled_from(sorted(_CHECKS)))
+@settings(max_examples=2000, deadline=None)
+def test_the_invariants_hold_for_any_seed(seed: int, name: str) -> None:
+    made = delivery(seed)
+    holds(_CHECKS[name], [(made, inspector.inspect(made.capture))])
+
+
+def test_the_deliveries_are_what_they_say() -> None:
+    faults = set()
+    for made, _ in deliveries():
+        faults.add(made.fault)
+        assert made.same is (made.fault not in FAULTS), made
+        assert all(not choice.faulty or made.fault in FAULTS for choice in made.choices)
+    assert faults >= {*FAULTS, "none", "hold", "stop", "hide_reasoning", "lose_end", "unfinished"}
+    assert delivery(7).capture == delivery(7).capture
