@@ -12,7 +12,12 @@ from inspector.analysis.audit.calls import broken_arguments, nameless_calls
 from inspector.analysis.audit.final_object import final_findings
 from inspector.analysis.audit.finding import Finding
 from inspector.analysis.audit.kinds import Severity
-from inspector.analysis.audit.losses import lost_findings, parser_rejections, text_without_ids
+from inspector.analysis.audit.losses import (
+    lost_findings,
+    parser_rejections,
+    text_without_ids,
+    unaccounted_texts,
+)
 from inspector.analysis.audit.missing_ids import IdsGap
 from inspector.analysis.audit.offered_calls import unoffered_calls
 from inspector.analysis.audit.reconstructed import reconstructed_findings
@@ -85,6 +90,8 @@ def _by_tokens(
         lost = list(lost_findings(reading, choice, alignment))
         yield from lost
         yield from _nameless(reading, choice, lost)
+        if reading.spec.parsed:
+            yield from unaccounted_texts(choice, alignment, lost, unstreamed=bool(reading.stream.bodies))
 
 
 def _nameless(reading: Reading, choice: ChoiceReading, findings: Iterable[Finding]) -> Iterator[Finding]:

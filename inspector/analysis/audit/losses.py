@@ -2,10 +2,11 @@
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal, assert_never
 
 from inspector.analysis.alignment import Alignment, Extra, Fate, FateState
+from inspector.analysis.alignment.calls import renumbered
 from inspector.analysis.audit.calls import call_findings, undelivered_calls
 from inspector.analysis.audit.facts import (
     CallAsText,
@@ -254,6 +255,49 @@ def text_without_ids(choice: ChoiceReading, alignment: Alignment) -> Iterator[Fi
             event_start=min(event for event, _ in texts),
             event_end=max(event for event, _ in texts) + 1,
             delivered="".join([text for _, text in texts]),
+            choice=choice.index,
+        )
+
+
+def unaccounted_texts(
+    choice: ChoiceReading, alignment: Alignment, findings: Iterable[Finding], *, unstreamed: bool
+) -> Iterator[Finding]:
+    """The last check, by the texts themselves: a field without a finding has those of its tokens, in order.
+
+    Beside them are only separators and text that has no field; a body has line feeds between its messages.
+    """
+    explained = {field for finding in findings for field in (finding.field, finding.delivered_in)}
+    pieces: defaultdict[str, list[tuple[int, str, int]]] = defaultdict(list)
+    for fate in alignment.fates:
+        if fate.delivered_in is not None and fate.delivered_in not in explained:
+            own = fate.field == fate.delivered_in
+            pieces[fate.delivered_in] += [
+                (each.at, each.text, each.start if own else -1) for each in fate.arrivals
+            ]
+    for extra in alignment.extras:
+        pieces[extra.field].append((extra.at, extra.text, -1))
+    for field, deltas in renumbered(choice, alignment.calls).items():
+        if field in explained or field.endswith(".name"):
+            continue
+        text = "".join([delta.text for delta in deltas])
+        at, last = 0, -1
+        for start, piece, token in sorted(pieces[field]):
+            at += unstreamed and start == at + 1 and text.startswith("\n", at)
+            if start != at or not text.startswith(piece, at) or -1 < token <= last:
+                break
+            at, last = at + len(piece), max(token, last)
+        else:
+            if at == len(text):
+                continue
+        yield Finding(
+            kind=Kind.GARBLED,
+            severity=KINDS[Kind.GARBLED].severity,
+            facts=NoFacts(code=Code.TEXT_CHANGED),
+            field=field,
+            event_start=deltas[0].event,
+            event_end=deltas[-1].event + 1,
+            generated=choice.expected.text(field, choice.tokens.ids),
+            delivered=text,
             choice=choice.index,
         )
 

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 import pytest
 
 import inspector
-from inspector.analysis.audit import Code
+from inspector.analysis.alignment import alignments
+from inspector.analysis.audit import Code, audit
+from inspector.analysis.reading import read
 from inspector.capture.capture import Capture, Endpoint, Event, EventKind, Header
 from inspector.protocol.harmony.vocab import encode
 
@@ -70,3 +72,12 @@ def test_the_delivered_text_tells_which_of_two_equal_tokens_went_elsewhere() -> 
     (finding,) = inspector.inspect(capture).findings
     assert finding.code is Code.TEXT_IN_OTHER_FIELD
     assert finding.token_start == ids.index(encode(" x")[0])
+
+
+def test_an_alignment_that_finds_nothing_wrong_does_not_make_other_texts_equal() -> None:
+    """The audit compares the texts themselves at its end, whatever the alignment says."""
+    ids = encode(ANSWER.removeprefix("<|start|>assistant").format("Pay Ann."))
+    right, wrong = (read(body(ids, {"content": text})) for text in ("Pay Ann.", "Pay Bob."))
+    assert audit(right) == []
+    (finding,) = audit(wrong, alignments(right))
+    assert (finding.code, finding.field, finding.delivered) == (Code.TEXT_CHANGED, "content", "Pay Bob.")
