@@ -5,7 +5,7 @@ first use, which fails with one sentence where there is no network.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import IntEnum
 from functools import cache
@@ -143,3 +143,22 @@ def token_bytes(token_id: int) -> bytes:
 def join_bytes(ids: Iterable[int] | Sequence[int]) -> bytes:
     """Bytes that several tokens add together."""
     return b"".join(map(_BYTES.__getitem__, ids))
+
+
+def partial_token(added: bytes) -> int | None:
+    """The token that adds exactly these bytes, which are not whole characters; None for others."""
+    return _partial_tokens().get(added)
+
+
+@cache
+def _partial_tokens() -> Mapping[bytes, int]:
+    tokens = {token_bytes(token_id): token_id for token_id in range(VOCABULARY_SIZE)}
+    return {added: token_id for added, token_id in tokens.items() if not _is_text(added)}
+
+
+def _is_text(added: bytes) -> bool:
+    try:
+        added.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -11,7 +11,7 @@ from typing import Any, Final
 from inspector.capture.capture import Event, EventKind
 from inspector.capture.deltas import CONTENT, REASONING, Delta, tool_arguments, tool_name
 from inspector.capture.tokens import Tokens
-from inspector.protocol.harmony.vocab import encode
+from inspector.protocol.harmony.vocab import encode, partial_token
 from inspector.protocol.wire.stream import Stream, StreamChoice, brief, error_in, loads, token_ids
 from inspector.protocol.wire.usual_chunk import TOOLS, UNUSUAL, usual_chunk
 
@@ -188,15 +188,16 @@ def take_logprobs(into: StreamChoice, logprobs: object, index: int) -> None:
     """Read the token IDs of a `logprobs` object of chat or completions into a choice.
 
     SGLang and llama-server send the ID itself (`token_id`, `id`); with vLLM's `return_tokens_as_token_ids`
-    an entry's token is `token_id:123`; otherwise its text is looked up,
-    which gives the ID if exactly one token has that text. Half a character is U+FFFD, which gives none.
+    an entry's token is `token_id:123`; otherwise its text is looked up, which gives the ID if exactly one
+    token has that text. Half a character is U+FFFD in the text: then its `bytes` are looked up, which vLLM
+    has as those of U+FFFD, so they give none there.
     """
     if not isinstance(logprobs, dict):
         return
     entries = logprobs.get("content")
     names: list[object] = []
     if isinstance(entries, list):
-        names = [_entry_name(entry) if isinstance(entry, dict) else None for entry in entries]
+        names = [_entry_token(entry) if isinstance(entry, dict) else None for entry in entries]
     elif isinstance(tokens := logprobs.get("tokens"), list):
         names = tokens
     ids = [token_id for name in names if (token_id := named_token(name)) is not None]
@@ -204,9 +205,18 @@ def take_logprobs(into: StreamChoice, logprobs: object, index: int) -> None:
     into.logprob_tokens.extend(ids, index)
 
 
-def _entry_name(entry: Mapping[str, Any]) -> object:
+def _entry_token(entry: Mapping[str, Any]) -> object:
+    """The token of a logprob entry, by its number, its text or its bytes."""
     number = entry.get("token_id", entry.get("id"))
-    return number if type(number) is int and number >= 0 else entry.get("token")
+    if type(number) is int and number >= 0:
+        return number
+    text, added = entry.get("token"), entry.get("bytes")
+    if isinstance(text, str) and "\ufffd" in text and isinstance(added, list):
+        in_range = len(added) <= _NAME_AT_MOST and all(
+            type(byte) is int and 0 <= byte < 256 for byte in added
+        )
+        return partial_token(bytes(added)) if in_range else None
+    return text
 
 
 def named_token(name: object) -> int | None:

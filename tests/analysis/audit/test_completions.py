@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from inspector.analysis.audit import Kind
-from inspector.analysis.reading import Evidence, read
+from inspector.analysis.reading import ChoiceReading, Evidence, read
 from inspector.capture.capture import Capture, Endpoint, Event, EventKind, Header
-from inspector.protocol.harmony.vocab import encode
+from inspector.protocol.harmony.text import text_of
+from inspector.protocol.harmony.vocab import encode, token_bytes
 from tests.support.audits import (
     GOOD,
     brief,
@@ -143,3 +144,23 @@ def test_where_the_answer_begins_is_not_known_nothing_is_called_lost() -> None:
     assert found(completion(steps, request={"echo": True})) == []
     (finding,) = found(completion(steps, request={"echo": False}))
     assert (finding.kind, finding.generated) == (Kind.GARBLED, "final")
+
+
+def test_a_character_split_over_logprob_entries_is_read_by_their_bytes() -> None:
+    ids = encode("<|channel|>final<|message|>Hi 🦊<|return|>")
+    entries = [
+        {"token": text_of([token_id]), "bytes": list(token_bytes(token_id)), "logprob": -0.1}
+        for token_id in ids
+    ]
+    assert any("\ufffd" in str(entry["token"]) for entry in entries)
+    choice = {"index": 0, "message": {"content": "Hi 🦊"}, "logprobs": {"content": entries}}
+    body = {"choices": [{**choice, "finish_reason": "stop"}], "usage": {"completion_tokens": len(ids)}}
+
+    def reading(body: dict[str, Any]) -> ChoiceReading:
+        event = Event(json.dumps(body), kind=EventKind.BODY)
+        return read(Capture(header=Header(endpoint=Endpoint.CHAT), events=[event])).choice
+
+    assert (reading(body).evidence, reading(body).tokens.ids) == (Evidence.LOGPROBS, ids)
+    for entry in entries:  # vLLM's bytes of half a character are those of U+FFFD
+        entry["bytes"] = list(str(entry["token"]).encode())
+    assert reading(body).evidence is Evidence.USAGE
