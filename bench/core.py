@@ -4,6 +4,7 @@ python bench/core.py [--rounds 5]
 
 - read + audit, relative to a bare `StreamableParser.process` loop over the same token IDs, for 8 tokens and
   1 token per event; and the cost per token at 131,072 tokens, relative to 13,107 tokens;
+- the same for a stream of which the texts of some events are lost, relative to the stream without loss;
 - `inspector audit` on a file (load, read, audit), relative to `json.loads` on each of its lines.
 """
 
@@ -85,6 +86,16 @@ def capture(ids: list[int], per_event: int) -> Capture:
     return Capture(header=header, events=events, end=End(at_s=None, cut=False))
 
 
+def damaged(made: Capture, every: int) -> Capture:
+    """The same capture, without the text of each so many-th event."""
+    events = list(made.events)
+    for number in range(every - 1, len(events) - 1, every):
+        chunk = json.loads(events[number].data)
+        chunk["choices"][0]["delta"] = {}
+        events[number] = events[number]._replace(data=json.dumps(chunk))
+    return Capture(header=made.header, events=events, end=made.end)
+
+
 def seconds(work: Callable[[], object]) -> float:
     """CPU time of one call, which does not count other programs."""
     start = time.process_time()
@@ -121,6 +132,16 @@ def main() -> None:
         print(
             f"{per_event} tokens per event: {statistics.median(speed):.2f} of the parser's tokens/s; "
             f"cost per token at {LONG:,} tokens: {statistics.median(growth):.2f} of that at {SHORT:,}"
+        )
+    whole = capture(stream(SHORT), 1)
+    for every in (SHORT // 2, 100):
+        lossy = damaged(whole, every)
+        ratios = [
+            seconds(lambda lossy=lossy: audit(read(lossy))) / seconds(partial(read_and_audit, whole))
+            for _ in range(rounds)
+        ]
+        print(
+            f"1 of {every:,} texts lost, 1 token per event: {statistics.median(ratios):.2f} times a whole stream"
         )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "long.jsonl"

@@ -329,11 +329,14 @@ def _arrivals(run: Sequence[Cell]) -> Iterator[Arrival]:
     yield Arrival(first, run[-1].token + 1, at, "".join(texts))
 
 
-def pieces_of(field: str, deltas: Iterable[Delta]) -> list[Piece]:
+_piece: Final = tuple.__new__
+
+
+def pieces_of(field: str, deltas: Sequence[Delta]) -> list[Piece]:
     """What was delivered in a field, delta by delta."""
-    pieces: list[Piece] = []
-    at = 0
-    for event, _, text in deltas:
-        pieces.append(Piece(event, field, text, at))
-        at += len(text)
-    return pieces
+    starts = accumulate((len(delta[2]) for delta in deltas), initial=0)
+    # Without its Python-level constructor, which is half the cost.
+    return [
+        _piece(Piece, (delta[0], field, delta[2], start))
+        for delta, start in zip(deltas, starts, strict=False)
+    ]

@@ -10,6 +10,7 @@ from inspector.analysis.alignment.fields import align_fields
 from inspector.analysis.alignment.stops import StopOptions
 from inspector.analysis.reading import ChoiceReading, Reading
 from inspector.capture.capture import EventKind
+from inspector.capture.collector import collector_paused
 from inspector.capture.deltas import Delta
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.vocab import Marker
@@ -23,7 +24,8 @@ def alignments(reading: Reading) -> dict[int, Alignment | None]:
     """
     if reading.foreign:
         return dict.fromkeys(choice.index for choice in reading.choices)
-    return {choice.index: align_choice(reading, choice.rebuilt or choice) for choice in reading.choices}
+    with collector_paused():
+        return {choice.index: align_choice(reading, choice.rebuilt or choice) for choice in reading.choices}
 
 
 def align_choice(reading: Reading, choice: ChoiceReading) -> Alignment | None:

@@ -171,6 +171,9 @@ def mark_reordered(lanes: Mapping[str | None, Sequence[Cell]]) -> None:
     """Mark the fewest cells of a field without which its texts are in the order of their tokens."""
     for lane in lanes.values():
         arrived = [cell for cell in lane if cell.state is FateState.OK and cell.field is not None]
+        places = [cell.at for cell in arrived]
+        if sorted(places) == places:
+            continue
         tops: list[int] = []
         """Where the first text begins of the best run of each length, from the end on (patience sorting)."""
         lengths: list[int] = []
@@ -179,8 +182,6 @@ def mark_reordered(lanes: Mapping[str | None, Sequence[Cell]]) -> None:
             tops[length : length + 1] = [-cell.at]
             lengths.append(length)
         wanted = len(tops) - 1
-        if wanted + 1 == len(arrived):
-            continue
         for cell, length in zip(arrived, reversed(lengths), strict=True):
             if length == wanted:
                 wanted -= 1

@@ -82,19 +82,26 @@ def match_around(cells: Sequence[Cell], sent: Sequence[Piece]) -> list[Piece] | 
             for number in range(bisect_left(borders, block.start), bisect_left(borders, block.end)):
                 places[first + number] = at + borders[number] + block.sent - block.start
     begins = [piece.start for piece in sent]
-    _settle(cells, places, sent, begins)
-    arrived = [
-        (cell, place, sent[bisect_right(begins, place) - 1])
-        for cell, place in zip(cells, places, strict=True)
-        if place >= 0
-    ]
-    if any(piece.event < cell.event for cell, _, piece in arrived):
-        return None  # no text arrives before its tokens: this is that of others
+    if first < last:
+        near = range(max(first - _EQUALS_AT_MOST, 0), min(last + _EQUALS_AT_MOST, len(cells)))
+        _settle(cells, places, sent, begins, near)
+    arrived: list[tuple[Cell, int, Piece]] = []
+    pieces = iter(sent)
+    piece = next(pieces, None)
+    for cell, place in zip(cells, places, strict=True):
+        if place < 0:
+            continue
+        while piece is not None and piece.start + len(piece.text) <= place:
+            piece = next(pieces, None)
+        if piece is None or piece.event < cell.event:
+            return None  # no text arrives before its tokens: this is that of others
+        arrived.append((cell, place, piece))
     strays: list[Piece] = []
     at = 0
     for cell, place, piece in arrived:
         cell.arrive(piece.field, piece.event, place)
-        strays += _cut(sent, begins, at, place)
+        if at < place:
+            strays += _cut(sent, begins, at, place)
         at = place + len(cell.text)
     return [*strays, *_cut(sent, begins, at, len(text))]
 
@@ -128,7 +135,9 @@ def _cut(sent: Sequence[Piece], begins: Sequence[int], start: int, end: int) -> 
         start, number = until, number + 1
 
 
-def _settle(cells: Sequence[Cell], places: list[int], sent: Sequence[Piece], begins: Sequence[int]) -> None:
+def _settle(
+    cells: Sequence[Cell], places: list[int], sent: Sequence[Piece], begins: Sequence[int], near: range
+) -> None:
     """Of equal cells beside each other let that of the event have arrived, else the last of the message."""
 
     def settle(number: int, others: range) -> int:
@@ -142,15 +151,13 @@ def _settle(cells: Sequence[Cell], places: list[int], sent: Sequence[Piece], beg
         places[number], places[best] = -1, place
         return best
 
-    if -1 not in places:
-        return
-    after = len(cells)
-    for number in range(len(cells) - 1, -1, -1):
+    after = near.stop
+    for number in reversed(near):
         if places[number] >= 0:
             others = range(max(number + 1, after - _EQUALS_AT_MOST), after)
             after = settle(number, others) if others else number
-    before = -1
-    for number in range(len(cells)):
+    before = near.start - 1
+    for number in near:
         if places[number] >= 0:
             others = range(before + 1, min(number, before + 1 + _EQUALS_AT_MOST))
             before = settle(number, others) if others else number
@@ -158,16 +165,23 @@ def _settle(cells: Sequence[Cell], places: list[int], sent: Sequence[Piece], beg
 
 def match_events(cells: Iterable[Cell], sent: Iterable[Piece]) -> list[Piece]:
     """Match cells with what their own event delivered; the pieces that remain."""
-    by_event: defaultdict[int, list[Cell]] = defaultdict(list)
+    of_event: defaultdict[tuple[int, str | None], list[Cell]] = defaultdict(list)
     for cell in cells:
-        by_event[cell.event].append(cell)
+        of_event[cell.event, cell.lane].append(cell)
     strays: list[Piece] = []
     for piece in _by_event(sent):
-        own = [cell for cell in by_event.get(piece.event, ()) if cell.lane == piece.field]
-        if own and "".join([cell.text for cell in own]) == piece.text:
+        own = of_event.get((piece.event, piece.field), ())
+        if len(own) == 1 and own[0].text == piece.text:  # most steps are of one token
+            own[0].arrive(piece.field, piece.event, piece.start)
+        elif own and "".join([cell.text for cell in own]) == piece.text:
             fill(own, piece)
         else:
             strays.append(piece)
+    if not strays:
+        return strays
+    by_event: defaultdict[int, list[Cell]] = defaultdict(list)
+    for (event, _), own in of_event.items():
+        by_event[event] += own
     budget = _Budget()
     # A text that other cells explain too must not take those that their own field needs.
     for own_only in (True, False):
