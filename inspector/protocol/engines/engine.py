@@ -155,7 +155,7 @@ class Engine:
         """A release or newer, for advice; empty if the server is known to run one."""
         return "" if self.reached(version, since) else f"{self.label} {since} or newer"
 
-    def ids_hint(self, version: str | None = None) -> str:
+    def ids_hint(self, version: str | None = None, *, streamed: bool = True) -> str:
         """How to request token IDs, and where; one sentence."""
         if self.no_ids:
             return self.no_ids
@@ -164,20 +164,26 @@ class Engine:
             for spec in ASKED
             if spec.carries_ids and spec.endpoint not in self.lacks and self.evidence_request(spec)
         ]
-        keys = listed(list(dict.fromkeys(_members(self.evidence_request(spec)) for spec in specs)), "or")
+        requests = (_members(self.evidence_request(spec, streamed=streamed)) for spec in specs)
+        keys = listed(list(dict.fromkeys(requests)), "or")
         places = listed([str(spec.endpoint) for spec in specs])
         release = self.or_newer(self.ids_since, version)
         return f"To get them, send {keys} ({places}{f', {release}' if release else ''})."
 
     def evidence_hint(
-        self, spec: EndpointSpec, *, requested: bool = False, version: str | None = None
+        self,
+        spec: EndpointSpec,
+        *,
+        requested: bool = False,
+        streamed: bool = True,
+        version: str | None = None,
     ) -> str:
         """How to get evidence that is missing, one sentence; `requested` if the request asks for it."""
         if not spec.carries_ids:
             return spec.no_ids
         if self.no_ids:
             return self.no_ids
-        keys = _members(self.evidence_request(spec))
+        keys = _members(self.evidence_request(spec, streamed=streamed))
         release = self.or_newer(self.all_ids_since.get(spec.endpoint, self.ids_since), version)
         if not requested:
             return f"To find out, send `{keys}` with the request{f' ({release})' if release else ''}."
