@@ -32,6 +32,7 @@ from inspector.issues.cause import (
     situation_among,
     together,
 )
+from inspector.issues.delivered import Delivered
 from inspector.issues.diagnosis import Diagnosis, Failure, sentence
 from inspector.issues.evidence import Evidence
 from inspector.issues.forms import Place, finding_holds, reported_words, request_holds, token_places
@@ -69,7 +70,6 @@ _SERVERS: Final = kinds_of(FindingSide.TEXT, FindingSide.ABORT) | {Kind.SERVER_E
 _BY_TOKENS: Final = _REJECTIONS | {
     Kind.UNSERVED,
     Kind.TRUNCATED,
-    Kind.GARBLED,
     Kind.DISCONNECTED,
     Kind.SPECIAL_TOKEN_IN_BODY,
 }
@@ -137,7 +137,8 @@ def answers_of_findings(
         for choice in choices
     }
     kinds = frozenset(finding.kind for finding in findings)
-    candidates = _candidates(_catalogue(), reading, list(by_choice.values()), kinds)
+    delivered = Delivered(list(by_choice.values()), findings)
+    candidates = _candidates(_catalogue(), reading, list(by_choice.values()), kinds, delivered)
     by_finding: list[list[Answer]] = []
     for finding in findings:
         key = (finding.choice, finding.reconstructed)
@@ -239,7 +240,11 @@ class _Candidate(NamedTuple):
 
 
 def _candidates(
-    listed: Sequence[_Listed], reading: Reading, by_choice: Sequence[Evidence], finding_kinds: frozenset[Kind]
+    listed: Sequence[_Listed],
+    reading: Reading,
+    by_choice: Sequence[Evidence],
+    finding_kinds: frozenset[Kind],
+    delivered: Delivered,
 ) -> list[_Candidate]:
     """The issues that can explain findings of these kinds."""
     candidates = []
@@ -278,7 +283,7 @@ def _candidates(
         kinds = possible if any(places.values()) else without
         if by_message:
             kinds |= by_final_object
-        if finding_kinds.isdisjoint(kinds):
+        if finding_kinds.isdisjoint(kinds) or delivered.disproves(issue):
             continue
         words = ", ".join(f"{key} {setting}" for key, setting in issue.request.items())
         reason = Reason(Because.REQUEST, f"the request has {words}") if request_matches else None

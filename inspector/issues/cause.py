@@ -159,8 +159,11 @@ def over_all_findings(
         (),
     )
     moved = {answer.issue.id for answer in displaced}
+    by_field = _of_fields(findings, by_finding)
     by_finding = [
-        ranked([*displaced, *(answer for answer in answers if answer.issue.id not in moved)])
+        by_field.get((finding.choice, finding.field), answers)
+        if finding.code is Code.ARGUMENTS_BROKEN
+        else ranked([*displaced, *(answer for answer in answers if answer.issue.id not in moved)])
         if finding.code is Code.ARGUMENTS_INVALID_ORIGIN_UNKNOWN
         else answers
         for finding, answers in zip(findings, by_finding, strict=True)
@@ -187,6 +190,18 @@ def over_all_findings(
         any_other = any(_ONE_MESSAGE not in answer.reasons for answer in doubted)
         settled.append(ranked(doubted) if any_other else [])
     return settled
+
+
+def _of_fields(
+    findings: Sequence[Finding], by_finding: Sequence[Sequence[Answer]]
+) -> Mapping[tuple[int, str | None], Sequence[Answer]]:
+    """By choice and field, the answers to the first finding about its text, which explain what follows."""
+    by_field: dict[tuple[int, str | None], Sequence[Answer]] = {}
+    for finding, answers in zip(findings, by_finding, strict=True):
+        if answers and KINDS[finding.kind].side is FindingSide.TEXT:
+            for field in (finding.field, finding.delivered_in):
+                by_field.setdefault((finding.choice, field), answers)
+    return by_field
 
 
 def _settled(answers: Sequence[Answer]) -> list[Answer]:

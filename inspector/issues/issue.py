@@ -98,6 +98,13 @@ class Observation(StrEnum):
     """The model made no tool call by itself, and made one with `tool_choice: required`."""
 
 
+class Edge(StrEnum):
+    """An end of a message's body."""
+
+    START = "start"
+    END = "end"
+
+
 class Step(Row, frozen=True, kw_only=True):
     """One thing to do, and the situations in which it makes sense; an empty set is any."""
 
@@ -192,8 +199,11 @@ class FindingForm(Row, frozen=True, kw_only=True):
     """Whether a delta of the choice brought the text of several tokens."""
     second_copy: bool | None = None
     """Whether the finding's text was also delivered elsewhere."""
-    boundary: bool | None = None
-    """Whether such an event holds tokens of more than one message, or of header and body."""
+    edges: frozenset[Edge] = frozenset()
+    """It is at one of these edges of its message's body, with no text but what came in one event with the
+    framing there; empty for any place."""
+    last: bool | None = None
+    """Whether no later message of the choice has text for the same field."""
     error_reported: bool | None = None
     """Whether the server reported an error to the client."""
     streamed: bool | None = None
@@ -202,6 +212,21 @@ class FindingForm(Row, frozen=True, kw_only=True):
     """Whether the connection broke off without an end."""
     ended: frozenset[Ended] = frozenset()
     """How the response ended, according to the server; empty for any."""
+
+
+class TextForm(Row, frozen=True, kw_only=True):
+    """Generated texts of one kind; every part that is given must hold."""
+
+    field: Expression | None = None
+    """Found in the name of the field that delivers the text."""
+    message: Mapping[MessagePart, Expression] = {}
+    """Like the token form's, for the message of the text."""
+    edge: Edge | None = None
+    """The text at this edge of its message's body, which came in one event with the framing there."""
+    last: bool | None = None
+    """Whether no later message of the choice has text for the same field."""
+    open: bool | None = None
+    """Whether the response ends inside its message."""
 
 
 class Issue(Row, frozen=True, kw_only=True, dict=True):
@@ -253,6 +278,10 @@ class Issue(Row, frozen=True, kw_only=True, dict=True):
     """How it looks in the tokens: any of these forms."""
     findings: tuple[FindingForm, ...] = ()
     """How it looks in the findings: any of these forms."""
+    loses_all: tuple[TextForm, ...] = ()
+    """Texts of which such a server delivers nothing in their field: one that arrives disproves it."""
+    keeps_all: tuple[TextForm, ...] = ()
+    """Texts that it delivers: one of which nothing arrives disproves it."""
     request: Mapping[str, RequestSetting] = {}
     """Request keys that must be so for the issue to arise."""
     endpoints: frozenset[Endpoint] = frozenset()
