@@ -163,8 +163,7 @@ def _answer_lines(number: int, answer: Answer, diagnosis: Diagnosis) -> Iterator
     yield f"     {issue.cause}"
     steps = diagnosis.steps_for(issue)
     yield from (f"     - {step}" for step in steps)
-    if issue.links:
-        yield f"     see {issue.links[0]}"
+    yield from (f"     see {link}" for link in diagnosis.links_for(issue)[:1])
 
 
 def _failure_lines(failure: Failure, *, around: bool) -> Iterator[str]:

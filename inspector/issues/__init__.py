@@ -20,7 +20,7 @@ from inspector.issues.json_rows import diagnosis_row, failure_row, issue_row
 from inspector.issues.lines import lines_of_file
 from inspector.issues.ranking import Answer, Because, Reason
 from inspector.issues.routes import Route, RouteKind
-from inspector.issues.steps import Situation, first_step, situation_of, steps_for
+from inspector.issues.steps import Situation, first_step, links_for, situation_of, steps_for
 from inspector.issues.text import diagnose_text
 
 __all__ = [
@@ -50,6 +50,7 @@ __all__ = [
     "issue_row",
     "issues",
     "lines_of_file",
+    "links_for",
     "matches_of",
     "read_catalogue",
     "situation_of",

@@ -38,12 +38,20 @@ from inspector.issues.evidence import Evidence
 from inspector.issues.forms import Place, finding_holds, reported_words, request_holds, token_places
 from inspector.issues.issue import Issue
 from inspector.issues.issue import Side as IssueSide
-from inspector.issues.ranking import Answer, Because, Reason, of_rejection, ranked, sides, version_reason
+from inspector.issues.ranking import (
+    Answer,
+    Because,
+    Reason,
+    of_rejection,
+    possible_on,
+    ranked,
+    sides,
+    version_reason,
+)
 from inspector.issues.reference_parsers import ParserResult, parser_results
 from inspector.issues.release_bounds import Bounds, release_bounds
 from inspector.issues.scan import ReportedVersion
 from inspector.issues.steps import Situation, situation_of
-from inspector.protocol.engines import DEFAULT
 from inspector.protocol.harmony.parser_errors import parser_error
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.violations import BETWEEN, Violation
@@ -266,12 +274,8 @@ def _candidates(
             continue
         if issue.endpoints and endpoint not in issue.endpoints and not reading.header.endpoint_guessed:
             continue
-        if issue.engines and engine.name not in issue.engines:
+        if not possible_on(issue, engine, told=reading.engine_told):
             continue
-        if reading.engine_told and not issue.engines and issue.sides[0] is IssueSide.SERVER:
-            affected = issue.affected.keys() or {DEFAULT.program}
-            if not engine.is_among(affected):  # the fault of another server's parser
-                continue
         request_matches = request_holds(issue, request)
         if request_matches is False or (
             request_matches is None and issue.request and not (issue.patterns or issue.may_match)

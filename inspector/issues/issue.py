@@ -128,6 +128,8 @@ class Step(Row, frozen=True, kw_only=True):
     """Whether the request offers tools; kept where that is not known."""
     endpoints: frozenset[Endpoint] = frozenset()
     """The endpoint; a step is kept if it is not known."""
+    programs: frozenset[Program] = frozenset()
+    """The servers whose flags, releases or code the step is about; empty where it helps with any."""
     measured: bool = False
     """An upgrade that was measured on streams that the table of upgrades leaves out, as unstreamed ones."""
 

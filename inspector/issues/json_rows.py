@@ -31,6 +31,7 @@ def answer_row(answer: Answer, diagnosis: Diagnosis) -> dict[str, Any]:
     return {
         **issue_row(answer.issue),
         "steps": list(diagnosis.steps_for(answer.issue)),
+        "links": list(diagnosis.links_for(answer.issue)),
         "settle": answer.issue.settle,
         "weight": answer.weight,
         "match": str(answer.match),

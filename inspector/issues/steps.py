@@ -7,6 +7,7 @@ the upgrade says so.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -22,7 +23,10 @@ from inspector.issues.evidence import ended_of
 from inspector.issues.issue import Ended, Issue, Side, Step, upgrade_text
 from inspector.issues.release_bounds import release_bounds
 from inspector.issues.versions import as_version
-from inspector.protocol.engines import DEFAULT, Engine
+from inspector.protocol.engines import DEFAULT, ENGINES, Engine
+
+_REPOSITORY: Final = re.compile(r"https://[^/]+/[^/]+/([^/]+)/")
+_PROGRAMS: Final = frozenset(engine.program for engine in ENGINES)
 
 MEASURED_FILE: Final = Path(__file__).with_name("measured.json")
 
@@ -105,6 +109,17 @@ def steps_for(issue: Issue, situation: Situation) -> tuple[str, ...]:
 def _upgrades(issue: Issue, engine: Engine) -> bool:
     """Whether the releases that the steps of an issue name are those of a server."""
     return engine.is_among(issue.affected.keys() | issue.fixed_in.keys() or {DEFAULT.program})
+
+
+def links_for(issue: Issue, engine: Engine) -> tuple[str, ...]:
+    """The links of an issue that are not to the repository of another server."""
+    return tuple(link for link in issue.links if not _of_another(link, engine))
+
+
+def _of_another(link: str, engine: Engine) -> bool:
+    """Whether a link is to a repository that has the name of another server's program."""
+    match = _REPOSITORY.match(link)
+    return match is not None and match[1] in _PROGRAMS and not engine.is_among({match[1]})
 
 
 def first_step(issue: Issue, situation: Situation) -> str:
@@ -219,6 +234,8 @@ def _offers_tools(reading: Reading) -> bool | None:
 def _fits(step: Step, situation: Situation) -> bool:
     """Whether a step makes sense in a situation."""
     if step.ended and situation.ended not in step.ended:
+        return False
+    if step.programs and not situation.engine.is_among(step.programs):
         return False
     for required, value in (
         (step.token_ids, situation.token_ids),

@@ -18,7 +18,7 @@ from inspector.capture.deltas import CONTENT, REASONING, TEXT, tool_index
 from inspector.capture.formats import clip, count, listed
 from inspector.inspection.inspection import Examined
 from inspector.issues import issues
-from inspector.issues.steps import measured, steps_in
+from inspector.issues.steps import links_for, measured, steps_in
 
 _NAME_SHOWN: Final = 60
 _GITHUB: Final = re.compile(r"https://github\.com/[\w.-]+/([\w.-]+)/(?:issues|pull)/(\d+)")
@@ -251,7 +251,7 @@ def fixes(examined: Examined) -> list[Fix]:
         parts += [Fix(text=f"· until then, {step.until}") for step in steps[1:2] if step.until]
     else:
         parts = [Fix(text=cause.first_step)]
-    link = next(filter(None, map(_GITHUB.fullmatch, issue.links)), None)
+    link = next(filter(None, map(_GITHUB.fullmatch, links_for(issue, situation.engine))), None)
     if link is not None:
         parts.append(Fix(text=f"{link[1]}#{link[2]}", url=link[0]))
     for alternative in cause.alternatives[:1]:

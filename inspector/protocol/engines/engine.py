@@ -83,9 +83,9 @@ class Engine:
     """What a streamed request must contain for token IDs; None for the keys of the table of endpoints."""
     evidence_unstreamed: Mapping[Endpoint, Mapping[str, Any]] = field(default_factory=dict)
     """The same without `stream`, where it differs."""
-    own_ids: Callable[[Mapping[str, Any]], Sequence[int]] | None = None
+    own_ids: Callable[[Mapping[str, Any]], Sequence[int] | None] | None = None
     """Reads the token IDs of the first choice that a chat chunk or body of this server has elsewhere than in
-    `choices[].token_ids`."""
+    `choices[].token_ids`; None where that place, which no other server has, is absent."""
     logprobs_of_text: bool = False
     """Whether its stream has logprobs only for delivered text, which shows no loss."""
     evidence_member: str = ""
@@ -196,10 +196,10 @@ class Engine:
         )
 
 
-def ids_in(payload: Mapping[str, Any], *, member: str, key: str) -> Sequence[int]:
-    """Token IDs under a key of an object that a payload has; none where it is no such object."""
+def ids_in(payload: Mapping[str, Any], *, member: str, key: str) -> Sequence[int] | None:
+    """Token IDs under a key of an object that a payload has; None where it has no such object."""
     extension = payload.get(member)
-    return token_ids(extension.get(key)) if isinstance(extension, dict) else ()
+    return token_ids(extension.get(key)) if isinstance(extension, dict) else None
 
 
 def _members(request: Mapping[str, Any]) -> str:

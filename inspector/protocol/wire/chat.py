@@ -110,9 +110,11 @@ class ChatReader:
 
     def _envelope(self, chunk: Mapping[str, Any], index: int) -> None:
         stream = self.stream
-        for read in stream.own_ids:
-            if ids := read(chunk):
-                stream.choice(0).tokens.extend(ids, index)
+        for server, read in stream.own_ids.items():
+            if (ids := read(chunk)) is not None:
+                stream.sent_by = server
+                if ids:
+                    stream.choice(0).tokens.extend(ids, index)
         if (prompt := chunk.get("prompt_token_ids")) and stream.prompt_ids is None:
             stream.prompt_ids = token_ids(prompt)
         if isinstance(usage := chunk.get("usage"), dict):

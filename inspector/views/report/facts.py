@@ -13,7 +13,7 @@ from inspector.analysis.metrics import Figures, figures
 from inspector.capture.redaction import redact
 from inspector.capture.version import __version__
 from inspector.inspection.inspection import Inspection
-from inspector.issues import Answer, first_step, together
+from inspector.issues import Answer, first_step, links_for, together
 from inspector.protocol.engines import DEFAULT
 from inspector.views.report.escape import masked
 from inspector.views.report.shrink import Reproduction, reproduce
@@ -21,6 +21,7 @@ from inspector.views.rows import field_rows
 from inspector.views.summary import summary
 
 _ISSUES_SHOWN: Final = 5
+_LINKS_SHOWN: Final = 3
 _CHOICES_SHOWN: Final = 8
 _REQUEST_SHOWN: Final = 20_000
 _SCRIPT_SHOWN: Final = 4_096
@@ -52,6 +53,8 @@ class Facts:
     issues: tuple[Answer, ...]
     steps: tuple[str, ...]
     """The first step for each of them."""
+    links: tuple[tuple[str, ...], ...]
+    """Where each of them is discussed."""
     request: str
     """The request as JSON, truncated if long."""
     replay: tuple[str, ...]
@@ -97,6 +100,7 @@ def facts(one: Inspection) -> Facts:
         reproduction=reproduction,
         issues=answers,
         steps=tuple(first_step(answer.issue, one.situation) for answer in answers),
+        links=tuple(links_for(answer.issue, one.situation.engine)[:_LINKS_SHOWN] for answer in answers),
         request=request if reading.header.request else "",
         replay=tuple(_replay(one, reproduction, metrics)),
         notes=tuple(masked(note) for note in one.notes),

@@ -53,9 +53,9 @@ def _lines(facts: Facts) -> Iterator[str]:
         yield f"and the texts of {count(facts.wrong_left_out, 'more choice')} with findings.\n"
     if facts.issues:
         yield "### Similar known issues\n"
-        for answer, step in zip(facts.issues, facts.steps, strict=True):
+        for answer, step, urls in zip(facts.issues, facts.steps, facts.links, strict=True):
             issue = answer.issue
-            links = " ".join(f"<{link}>" for link in issue.links[:3])
+            links = " ".join(f"<{url}>" for url in urls)
             yield f"- {code(issue.id)}: {_prose(issue.title)}. {_prose(step)} {links}".rstrip()
         yield ""
     yield "### Replay\n"

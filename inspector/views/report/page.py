@@ -188,9 +188,9 @@ def _issues(facts: Facts) -> Iterator[str]:
     if not facts.issues:
         return
     yield "<h2>Similar known issues</h2><ul>"
-    for answer, step in zip(facts.issues, facts.steps, strict=True):
+    for answer, step, urls in zip(facts.issues, facts.steps, facts.links, strict=True):
         issue = answer.issue
-        links = "".join(f"<br><span class='quiet'>{_text(link)}</span>" for link in issue.links[:3])
+        links = "".join(f"<br><span class='quiet'>{_text(url)}</span>" for url in urls)
         title = f"<b>{_text(issue.title)}</b> ({_text(issue.id)})"
         yield f"<li>{title}<br>{_text(step)}{links}</li>"
     yield "</ul>"

@@ -103,7 +103,7 @@ def closest(diagnosis: Diagnosis) -> None:
             st.markdown(pickers.plain(issue.cause))
             st.markdown("**To settle it**")
             st.code(diagnosis.settles(issue), language=None, wrap_lines=True)
-            _sources(issue)
+            _sources(issue, diagnosis)
 
 
 def _issue(answer: Answer, diagnosis: Diagnosis) -> None:
@@ -118,15 +118,15 @@ def _issue(answer: Answer, diagnosis: Diagnosis) -> None:
     )
     reasons = "\n".join(f"- {pickers.plain(reason.words)}" for reason in answer.reasons)
     st.markdown(f"**Why this**\n\n{reasons}")
-    _sources(issue)
+    _sources(issue, diagnosis)
 
 
-def _sources(issue: Issue) -> None:
+def _sources(issue: Issue, diagnosis: Diagnosis) -> None:
     affected = "; ".join(f"{program} {versions.text}" for program, versions in issue.affected.items())
     where = f"Reported for {affected}." if affected else "Reported for all versions, as far as known."
     st.caption(pickers.plain(f"Known issue {issue.id}. {where} {issue.basis}"))
-    if issue.links:
-        st.caption(" · ".join(f"[{link.removeprefix('https://')}]({link})" for link in issue.links))
+    if links := diagnosis.links_for(issue):
+        st.caption(" · ".join(f"[{link.removeprefix('https://')}]({link})" for link in links))
 
 
 def download(session: Session, diagnosis: Diagnosis) -> None:

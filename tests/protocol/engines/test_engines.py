@@ -69,9 +69,10 @@ def test_rows_share_nothing_that_tells_them_apart() -> None:
 
 
 def test_the_owner_of_the_model_comes_before_the_fingerprint_and_nothing_means_the_default() -> None:
-    assert engine_of(owned_by=OWNER, fingerprint="vllm-0.33.0-tp1") is VLLM_RUST
-    assert engine_of(owned_by="somebody", fingerprint="vllm-0.33.0-tp1") is VLLM
-    assert engine_of(owned_by="somebody", fingerprint="fp_1") is engine_of() is DEFAULT
+    of_vllm = Stream(fingerprint="vllm-0.33.0-tp1")
+    assert engine_of(owned_by=OWNER, stream=of_vllm) is VLLM_RUST
+    assert engine_of(owned_by="somebody", stream=of_vllm) is VLLM
+    assert engine_of(owned_by="somebody", stream=Stream(fingerprint="fp_1")) is engine_of() is DEFAULT
     assert VLLM.version_of("vllm-0.33.0-tp1") == "0.33.0"
     assert VLLM.version_of("vllm-") is VLLM.version_of(None) is VLLM_RUST.version_of("vllm-0.33.0") is None
 
