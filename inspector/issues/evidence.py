@@ -334,7 +334,7 @@ class Evidence:
         return before if before >= 0 and token < messages[before].end else None
 
     def parts(self, message: Message) -> dict[str, str]:
-        """Role, channel, recipient, content type and body of a message; what is absent is ''."""
+        """Role, channel, recipient, content type, body, header and stop token of a message; '' for none."""
         if message.start in self._parts:
             return self._parts[message.start]
         header = message.header
@@ -345,6 +345,8 @@ class Evidence:
             "content_type": header.content_type or "",
             "body": text_of(self.ids[message.body : message.body_end]),
             "name": "",
+            "header": text_of(self.ids[message.start : min(message.body, message.start + _HEADER_TOKENS)]),
+            "stop": text_of(self.ids[message.body_end : message.end]) if message.complete else "",
         }
         return self._parts[message.start]
 

@@ -109,11 +109,12 @@ def finding_holds(form: FindingForm, finding: Finding, evidence: Evidence) -> bo
 
 
 def _message_holds(form: FindingForm, finding: Finding, evidence: Evidence) -> bool:
-    if not form.message and (form.whole, form.open, form.last) == (None, None, None):
+    about_tokens = (form.whole, form.open, form.first, form.last)
+    if not form.message and not any(part is not None for part in about_tokens):
         return True
     message = evidence.message_at(finding.token_start)
     if message is None:
-        if (form.whole, form.open, form.last) != (None, None, None):
+        if any(part is not None for part in about_tokens):
             return False
         messages = [*evidence.reported_at(finding), *evidence.repeated_at(finding)]
         return any(has_parts(form.message, parts) for parts in messages)
@@ -122,6 +123,8 @@ def _message_holds(form: FindingForm, finding: Finding, evidence: Evidence) -> b
     if form.open is not None and message.complete is form.open:
         return False
     number = evidence.message_number(finding.token_start)
+    if form.first is not None and (number == 0) is not form.first:
+        return False
     if form.last is not None and evidence.is_last(number) is not form.last:
         return False
     if form.whole is None:

@@ -156,7 +156,8 @@ class TokenForm(Row, frozen=True, kw_only=True, dict=True):
     violation_names: frozenset[ViolationName] = field(default=frozenset(), name="violations")
     """One of them."""
     message: Mapping[MessagePart, Expression] = {}
-    """Found in role, channel, recipient, content_type or body of one message; what is absent is ''."""
+    """Found in role, channel, recipient, content_type or body of one message, in the text of its header or in
+    the special token that ends it (`stop`); what is absent is ''."""
     alone: bool = False
     """The completion has no other message; with a violation, none at all."""
 
@@ -191,6 +192,8 @@ class FindingForm(Row, frozen=True, kw_only=True):
     """Like the token form's, for the message of the finding's first token."""
     whole: bool | None = None
     """Whether the finding covers the whole body of its message."""
+    first: bool | None = None
+    """Whether that is the first message of the choice."""
     open: bool | None = None
     """Whether the response ends inside the message of the finding's first token."""
     crowded: bool | None = None

@@ -19,6 +19,7 @@ OF_VLLM = re.compile(r"vLLM|\b0\.[123]\d\b|--(?:tool|reasoning|enable|enforce|ov
 LINK = re.compile(r"https://[^/]+/[^/]+/vllm/")
 OTHERS = [engine for engine in ENGINES if not engine.is_among({DEFAULT.program})]
 RUNS = load_runs(FIXTURES / "matrix" / OTHER_SERVERS)
+DYNAMO = [run for run in RUNS if run.front_end == "dynamo"]
 
 
 def advice(inspection: Inspection) -> Iterator[str]:
@@ -58,13 +59,37 @@ def test_no_entry_that_a_capture_of_another_server_shows_advises_flags_of_vllm(e
     assert wrong == []
 
 
+LOSSES_OF_DYNAMO = {
+    "doubled_channel": "dynamo-channel-twice",
+    "recipient_in_role": "dynamo-recipient-before-channel",
+    "recipient_in_role_first": "dynamo-recipient-before-channel",
+    "channel_after_recipient": "dynamo-recipient-before-channel",
+    "call_then_final": "dynamo-call-ended-by-end",
+    "cut_in_arguments": "dynamo-cut-call-lost",
+    "prompt_tail": "dynamo-prompt-repeated",
+    "two_calls_by_end": "dynamo-calls-merged",
+    "assistantassistant": "dynamo-parser-error-swallowed",
+}
+
+
+@pytest.mark.parametrize("run", DYNAMO, ids=lambda run: run.name)
+def test_what_dynamo_loses_has_a_cause(run: MatrixRun) -> None:
+    named = {
+        name: inspection.cause.id if inspection.cause is not None else ""
+        for _, name, capture in captures_of(run)
+        if name in LOSSES_OF_DYNAMO and (inspection := inspect(capture)).reading.choice.has_ids
+    }
+    assert len(named) >= 3  # 1.4 has no token IDs of responses to requests with tools
+    assert named == {name: LOSSES_OF_DYNAMO[name] for name in named}
+
+
 def _with_own_ids(run: MatrixRun) -> Iterator[Capture]:
     for _, _, capture in captures_of(run):
         if any('"nvext":{' in event.data.replace(" ", "") for event in capture.events):
             yield capture
 
 
-@pytest.mark.parametrize("run", [run for run in RUNS if run.front_end == "dynamo"], ids=lambda run: run.name)
+@pytest.mark.parametrize("run", DYNAMO, ids=lambda run: run.name)
 def test_a_dump_with_the_token_ids_of_a_server_is_read_as_that_servers(run: MatrixRun) -> None:
     captures = list(_with_own_ids(run))
     assert captures
