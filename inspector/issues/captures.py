@@ -21,6 +21,7 @@ from inspector.analysis.audit.missing_ids import evidence_hint
 from inspector.analysis.audit.verdict import Clause, Level, Verdict, verdict
 from inspector.analysis.reading import Reading
 from inspector.capture.capture import Endpoint
+from inspector.issues.advice import Advice, advice_on
 from inspector.issues.catalogue import catalogue
 from inspector.issues.cause import (
     SHOWN,
@@ -51,7 +52,7 @@ from inspector.issues.ranking import (
 from inspector.issues.reference_parsers import ParserResult, parser_results
 from inspector.issues.release_bounds import Bounds, release_bounds
 from inspector.issues.scan import ReportedVersion
-from inspector.issues.steps import Situation, situation_of
+from inspector.issues.steps import Situation
 from inspector.protocol.harmony.parser_errors import parser_error
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.violations import BETWEEN, Violation
@@ -97,9 +98,16 @@ class IssueMatches:
     causes: Sequence[Cause | None]
     """The cause of each finding; None where none is known."""
     leading: int | None
-    """The place of the finding whose issue is named first: in the verdict, the report and the diagnosis."""
+    """The place of the finding whose issue is named first."""
+    ranked: Sequence[Answer]
+    """The answers to all findings, in the order in which every interface names them."""
     situation: Situation
     """In which the steps of all of them are chosen."""
+
+    @property
+    def advice(self) -> Sequence[Advice]:
+        """The same with what to do about each."""
+        return advice_on(self.ranked, self.situation)
 
 
 def matches_of(
@@ -110,11 +118,13 @@ def matches_of(
 ) -> IssueMatches:
     """The answers to findings, with what follows from the clauses of the verdict."""
     first = leading(findings, answers, clauses)
-    situation = situation_among(answers, first, reading)
+    in_all = together(findings, answers, first, reading.engine)
+    situation = situation_among(in_all, findings, reading)
     return IssueMatches(
         answers=answers,
         causes=[cause_of(ranked_answers, situation) for ranked_answers in answers],
         leading=first,
+        ranked=in_all,
         situation=situation,
     )
 
@@ -184,7 +194,7 @@ def diagnosis_of(
         Failure(message=explain(finding), count=1, answers=tuple(answers[:SHOWN]))
         for finding, answers in zip(findings, matches.answers, strict=True)
     )
-    answers = tuple(together(findings, matches.answers, matches.leading))
+    answers = tuple(matches.ranked)
     version = reading.server_version
     blame = sides(answers, raw=reading.spec.raw)
     proven = blame == (IssueSide.SERVER,) and server_lost(findings, reading)
@@ -196,7 +206,7 @@ def diagnosis_of(
         version=version,
         server=reading.engine.label,
         versions=(ReportedVersion(version, "the capture", 0),) if version else (),
-        situation=situation_of(reading),
+        situation=matches.situation,
         parser_results=_parser_results(findings, reading),
         paste_next=_ask_for(reading, None if failures else judged),
         proven=not failures and judged.level is Level.CLEAN,

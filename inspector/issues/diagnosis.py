@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, assert_never
 
+from inspector.issues.advice import Advice, advice_on
 from inspector.issues.issue import Confidence, Issue, Side
 from inspector.issues.ranking import Answer
 from inspector.issues.reference_parsers import ParserResult
@@ -103,6 +104,11 @@ class Diagnosis:
     """Whether that is the server's log: a command reads it where it is, a page has a place for it."""
     proven: bool = False
     """Whether a capture without findings has evidence that nothing was lost; a text never has."""
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """The answers with what to do about each."""
+        return advice_on(self.answers, self.situation)
 
     def steps_for(self, issue: Issue) -> tuple[str, ...]:
         """What to do about one issue on this server, best first; at least one step."""

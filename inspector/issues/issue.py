@@ -126,6 +126,8 @@ class Step(Row, frozen=True, kw_only=True):
     """Whether there is a capture, which shows what the response has."""
     tools: bool | None = None
     """Whether the request offers tools; kept where that is not known."""
+    answered: bool | None = None
+    """Whether the client got an answer or a call, and nothing was lost; kept where that is not known."""
     endpoints: frozenset[Endpoint] = frozenset()
     """The endpoint; a step is kept if it is not known."""
     programs: frozenset[Program] = frozenset()
