@@ -80,7 +80,7 @@ from inspector.inspection.compare import DiffPart, Lane, Repeats, diff, signific
 from inspector.inspection.inspection import diagnose
 from inspector.inspection.triage import is_log, of_content
 from inspector.issues import (
-    Answer,
+    Advice,
     DiagnosisOutcome,
     Failure,
     Issue,
@@ -146,7 +146,7 @@ __all__ = [
     "RUNS_AT_MOST",
     "SWEEP_WARM_UP",
     "UNSTREAMED",
-    "Answer",
+    "Advice",
     "Budget",
     "Builtin",
     "CaptureError",

@@ -48,6 +48,7 @@ from inspector.inspection.compare.comparison import Outcome as ComparisonOutcome
 from inspector.inspection.compare.matching import FindingPairs
 from inspector.inspection.compare.sequences import Counts as TokenDifference
 from inspector.inspection.compare.settings import Setting as SettingDifference
+from inspector.issues.advice import Advice
 from inspector.issues.captures import IssueMatches
 from inspector.issues.cause import Cause
 from inspector.issues.diagnosis import DiagnosisOutcome, Failure
@@ -66,6 +67,7 @@ from inspector.protocol.wire.stream import ServerError, Stream
 from inspector.views.tokens import TokenFate
 
 __all__ = [
+    "Advice",
     "Alignment",
     "Answer",
     "BelowLimit",

@@ -20,6 +20,7 @@ from inspector.analysis.prompt import MessageState, PromptDifference, PromptSeve
 from inspector.analysis.reading import Evidence
 from inspector.capture.capture import Endpoint
 from inspector.issues import Alternative, Cause
+from inspector.issues.issue import Confidence
 from inspector.net.reference_clients import ClientOutcome
 from inspector.protocol.harmony.reconstruction import Certainty
 
@@ -65,6 +66,20 @@ def schema() -> dict[str, Any]:
                     "cause": _or_null("#/$defs/cause"),
                 },
             ),
+            "causes": {
+                "type": "array",
+                "description": "The known issues that are named, likeliest first, with their steps.",
+                "items": _object(
+                    "One of them.",
+                    {
+                        "id": _TEXT,
+                        "title": _TEXT,
+                        "match": _enum(Confidence),
+                        "steps": {"type": "array", "items": _TEXT, "minItems": 1},
+                        "links": {"type": "array", "items": _TEXT},
+                    },
+                ),
+            },
             "summary": _object(
                 "What the client got, in words.",
                 {

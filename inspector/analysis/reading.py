@@ -211,12 +211,12 @@ class Reading:
     @property
     def engine(self) -> Engine:
         """The server or front end that sent it, as it names itself; the default where it does not."""
-        return engine_of(owned_by=self.header.owned_by, fingerprint=self.stream.fingerprint)
+        return engine_of(owned_by=self.header.owned_by, stream=self.stream)
 
     @property
     def engine_told(self) -> bool:
         """False where the capture does not name the engine: `engine` is then the default, a guess."""
-        return says_engine(owned_by=self.header.owned_by, fingerprint=self.stream.fingerprint)
+        return says_engine(owned_by=self.header.owned_by, stream=self.stream)
 
     @property
     def server_version(self) -> str | None:
@@ -335,7 +335,7 @@ class Reader:
             if tokens:  # before the first token nothing is certain, not even how the prompt ends
                 self._folds[choice.index] = fold
         transcript = fold.transcript
-        contract = contract_of(owned_by=self.header.owned_by, fingerprint=self.stream.fingerprint)
+        contract = contract_of(owned_by=self.header.owned_by, stream=self.stream)
         new = tokens.ids[transcript.count :] if transcript.count else tokens.ids
         if new:
             transcript.receive(fold.tracker.receive(new), len(tokens.ids))
@@ -375,7 +375,7 @@ class Reader:
 
     def _has_all(self, tokens: Tokens) -> bool:
         """Whether logprobs are evidence: they are all, or their server leaves out none for what it drops."""
-        engine = engine_of(owned_by=self.header.owned_by, fingerprint=self.stream.fingerprint)
+        engine = engine_of(owned_by=self.header.owned_by, stream=self.stream)
         return not engine.logprobs_of_text or self.stream.counted == len(tokens)
 
     def _evidence(self, choice: StreamChoice) -> tuple[Evidence, Tokens]:

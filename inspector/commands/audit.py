@@ -15,6 +15,7 @@ from inspector.capture.formats import count, duration
 from inspector.commands.shared import (
     Commands,
     add_fail_on,
+    advice_lines,
     captures,
     fails,
     one_capture,
@@ -182,8 +183,8 @@ def _lines(inspection: Inspection, client: "ClientReading | None", *, everything
         summed, (PromptSeverity(difference["severity"]) for difference in differences)
     )
     lines = [inspection.name, f"  {summed.level.upper()}: {headline}", f"  {summed.fault}"]
-    if inspection.verdict.known:
-        lines.append(f"  {inspection.verdict.known}")
+    alternatives = () if inspection.cause is None else inspection.cause.alternatives
+    lines += advice_lines(inspection.advice, whole=everything, alternatives=alternatives)
     if client_sentence := row["summary"]["clients"] if client is None else client.sentence:
         lines.append(f"  {client_sentence}")
     lines.append(f"  {' · '.join(facts)}")

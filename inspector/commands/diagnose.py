@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from inspector.capture.errors import StoreError
-from inspector.commands.shared import Commands, print_json, say
+from inspector.commands.shared import Commands, advice_lines, print_json, say
 from inspector.files.compression import HEAD, decompress
 from inspector.inspection.triage import may_be_capture, most_bytes, of_content
 from inspector.issues import (
-    Answer,
     Diagnosis,
     DiagnosisOutcome,
     Failure,
@@ -106,13 +105,11 @@ def _lines(name: str, diagnosis: Diagnosis, *, whole: bool, around: bool) -> Ite
     """The lines of the report; without `whole` at most `_LINES_SHOWN`."""
     lines = [name, f"  {_opening(diagnosis)}"]
     lines += _context(diagnosis)
-    answers = diagnosis.answers if whole else diagnosis.answers[:1]
-    for number, answer in enumerate(answers, 1):
-        lines += _answer_lines(number, answer, diagnosis)
+    lines += advice_lines(diagnosis.advice, whole=whole, reasons=True)
     if diagnosis.route is not None:
         lines += [f"  - {step}" for step in diagnosis.route.steps[1:]]
         lines += [f"  see {link}" for link in diagnosis.route.links[:1]]
-    rest = list(_remaining(diagnosis, whole=whole, around=around))
+    rest = list(_remaining(diagnosis, around=around))
     if whole or len(lines) + len(rest) <= _LINES_SHOWN:
         return iter((*lines, *rest))
     printed = (*lines, *rest)[: _LINES_SHOWN - 1]
@@ -139,11 +136,8 @@ def _context(diagnosis: Diagnosis) -> Iterator[str]:
         yield f"  {'; '.join(facts)}"
 
 
-def _remaining(diagnosis: Diagnosis, *, whole: bool, around: bool) -> Iterator[str]:
-    """Everything after the first answer: other answers, notes, failures, closest issues."""
-    if not whole:
-        for number, answer in enumerate(diagnosis.answers[1:], 2):
-            yield f"  {number}. {answer.issue.id}: {answer.issue.title} (match: {answer.match})"
+def _remaining(diagnosis: Diagnosis, *, around: bool) -> Iterator[str]:
+    """Everything after the answers: notes, failures, closest issues."""
     yield from (f"  note: {note}" for note in diagnosis.notes)
     for failure in diagnosis.failures:
         yield from _failure_lines(failure, around=around)
@@ -153,18 +147,6 @@ def _remaining(diagnosis: Diagnosis, *, whole: bool, around: bool) -> Iterator[s
     for issue in diagnosis.closest:
         yield f"  - {issue.id}: {issue.title}"
         yield f"    {diagnosis.settles(issue)}"
-
-
-def _answer_lines(number: int, answer: Answer, diagnosis: Diagnosis) -> Iterator[str]:
-    issue = answer.issue
-    yield f"  {number}. {issue.id}: {issue.title}"
-    reasons = "; ".join(reason.words for reason in answer.reasons)
-    yield f"     side: {', '.join(issue.sides)}; match: {answer.match}, because {reasons}"
-    yield f"     {issue.cause}"
-    steps = diagnosis.steps_for(issue)
-    yield from (f"     - {step}" for step in steps)
-    if issue.links:
-        yield f"     see {issue.links[0]}"
 
 
 def _failure_lines(failure: Failure, *, around: bool) -> Iterator[str]:

@@ -16,6 +16,7 @@ from inspector.capture.capture import Capture
 from inspector.capture.errors import InspectorError
 from inspector.capture.formats import count
 from inspector.files.store import load_all, loads_all, replacing
+from inspector.issues import Advice, Alternative
 
 
 class Commands(Protocol):
@@ -151,3 +152,30 @@ def tokens_known(reading: Reading) -> str:
         return count(len(reading.choice.tokens), "token")
     counted = reading.stream.counted
     return "token count unknown" if counted is None else f"{count(counted, 'token')} by the server's count"
+
+
+def advice_lines(
+    advised: Sequence[Advice],
+    *,
+    whole: bool,
+    reasons: bool = False,
+    alternatives: Sequence[Alternative] = (),
+) -> Iterator[str]:
+    """The causes that are named, with their steps; without `whole` only the first one has those.
+
+    `reasons` adds to a cause with steps why it is named. `alternatives` look the same as the first one.
+    """
+    for number, advice in enumerate(advised, 1):
+        issue, answer, shown = advice.issue, advice.answer, whole or number == 1
+        match = "" if reasons and shown else f" (match: {answer.match})"
+        yield f"  {number}. {issue.id}: {issue.title}{match}"
+        if not shown:
+            continue
+        if reasons:
+            because = "; ".join(reason.words for reason in answer.reasons)
+            yield f"     side: {', '.join(issue.sides)}; match: {answer.match}, because {because}"
+            yield f"     {issue.cause}"
+        yield from (f"     - {step.text}" for step in advice.steps)
+        yield from (f"     see {link}" for link in advice.links[:1])
+        for alternative in alternatives if number == 1 else ():
+            yield f"     to tell it from {alternative.id}: `{alternative.experiment}`"

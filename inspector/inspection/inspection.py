@@ -26,6 +26,7 @@ from inspector.capture.capture import Capture
 from inspector.capture.errors import InspectorError
 from inspector.capture.formats import number
 from inspector.issues import (
+    Advice,
     Cause,
     Diagnosis,
     IssueMatches,
@@ -65,6 +66,11 @@ class Examined:
     def cause(self) -> Cause | None:
         """The cause of the verdict's first clause that has one."""
         return None if self.matches.leading is None else self.matches.causes[self.matches.leading]
+
+    @property
+    def advice(self) -> Sequence[Advice]:
+        """The causes of all findings, the verdict's first, with what to do about each."""
+        return self.matches.advice
 
     @property
     def situation(self) -> Situation:

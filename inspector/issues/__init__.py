@@ -4,6 +4,7 @@ The catalogue is `known_issues.yaml`; `issue` documents its keys, docs/diagnose.
 """
 
 from inspector.files.compression import decompress
+from inspector.issues.advice import Advice
 from inspector.issues.captures import (
     IssueMatches,
     answers_of_findings,
@@ -13,17 +14,18 @@ from inspector.issues.captures import (
     with_known_issues,
 )
 from inspector.issues.catalogue import catalogue, issues, read_catalogue
-from inspector.issues.cause import Alternative, Cause, together
+from inspector.issues.cause import Alternative, Cause
 from inspector.issues.diagnosis import Diagnosis, DiagnosisOutcome, Failure
 from inspector.issues.issue import Issue, Side
-from inspector.issues.json_rows import diagnosis_row, failure_row, issue_row
+from inspector.issues.json_rows import advice_row, diagnosis_row, failure_row, issue_row
 from inspector.issues.lines import lines_of_file
 from inspector.issues.ranking import Answer, Because, Reason
 from inspector.issues.routes import Route, RouteKind
-from inspector.issues.steps import Situation, first_step, situation_of, steps_for
+from inspector.issues.steps import Situation, first_step, links_for, situation_of, steps_for
 from inspector.issues.text import diagnose_text
 
 __all__ = [
+    "Advice",
     "Alternative",
     "Answer",
     "Because",
@@ -38,6 +40,7 @@ __all__ = [
     "RouteKind",
     "Side",
     "Situation",
+    "advice_row",
     "answers_of_findings",
     "catalogue",
     "decompress",
@@ -50,10 +53,10 @@ __all__ = [
     "issue_row",
     "issues",
     "lines_of_file",
+    "links_for",
     "matches_of",
     "read_catalogue",
     "situation_of",
     "steps_for",
-    "together",
     "with_known_issues",
 ]

@@ -1,13 +1,46 @@
-"""What to do first: the step of the likeliest known issue, and the issues that a release is known to have."""
+"""What to do: the causes that are named with their steps, and the issues that a release is known to have."""
 
 from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
 
 from inspector.analysis.audit import Finding
 from inspector.capture.capture import Endpoint
 from inspector.issues.catalogue import catalogue, issues
-from inspector.issues.issue import Issue, Observation, Side
-from inspector.issues.steps import Situation, first_step
+from inspector.issues.issue import Issue, Observation, Side, Step
+from inspector.issues.ranking import Answer
+from inspector.issues.steps import Situation, beside, first_step, links_for, steps_in
 from inspector.issues.versions import as_version
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """One of the causes that are named, and what to do about it: what every interface prints."""
+
+    answer: Answer
+    steps: tuple[Step, ...]
+    """Best first; at least one."""
+    links: tuple[str, ...]
+    """Where the issue is discussed, of this server or of none in particular."""
+
+    @property
+    def issue(self) -> Issue:
+        """The entry of the catalogue."""
+        return self.answer.issue
+
+
+def advice_on(answers: Sequence[Answer], situation: Situation) -> tuple[Advice, ...]:
+    """What to do about each answer; no later one is advised an older release than the first needs."""
+    if not answers:
+        return ()
+    of_all = beside(answers[0].issue, situation)
+    return tuple(
+        Advice(
+            answer=answer,
+            steps=tuple(steps_in(answer.issue, of_all)),
+            links=links_for(answer.issue, of_all.engine),
+        )
+        for answer in answers
+    )
 
 
 def first_advice(findings: Sequence[Finding], situation: Situation) -> str:

@@ -21,6 +21,7 @@ from inspector.analysis.audit.missing_ids import evidence_hint
 from inspector.analysis.audit.verdict import Clause, Level, Verdict, verdict
 from inspector.analysis.reading import Reading
 from inspector.capture.capture import Endpoint
+from inspector.issues.advice import Advice, advice_on
 from inspector.issues.catalogue import catalogue
 from inspector.issues.cause import (
     SHOWN,
@@ -32,17 +33,26 @@ from inspector.issues.cause import (
     situation_among,
     together,
 )
+from inspector.issues.delivered import Delivered
 from inspector.issues.diagnosis import Diagnosis, Failure, sentence
 from inspector.issues.evidence import Evidence
 from inspector.issues.forms import Place, finding_holds, reported_words, request_holds, token_places
 from inspector.issues.issue import Issue
 from inspector.issues.issue import Side as IssueSide
-from inspector.issues.ranking import Answer, Because, Reason, of_rejection, ranked, sides, version_reason
+from inspector.issues.ranking import (
+    Answer,
+    Because,
+    Reason,
+    of_rejection,
+    possible_on,
+    ranked,
+    sides,
+    version_reason,
+)
 from inspector.issues.reference_parsers import ParserResult, parser_results
 from inspector.issues.release_bounds import Bounds, release_bounds
 from inspector.issues.scan import ReportedVersion
-from inspector.issues.steps import Situation, situation_of
-from inspector.protocol.engines import DEFAULT
+from inspector.issues.steps import Situation
 from inspector.protocol.harmony.parser_errors import parser_error
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.violations import BETWEEN, Violation
@@ -69,7 +79,6 @@ _SERVERS: Final = kinds_of(FindingSide.TEXT, FindingSide.ABORT) | {Kind.SERVER_E
 _BY_TOKENS: Final = _REJECTIONS | {
     Kind.UNSERVED,
     Kind.TRUNCATED,
-    Kind.GARBLED,
     Kind.DISCONNECTED,
     Kind.SPECIAL_TOKEN_IN_BODY,
 }
@@ -89,9 +98,16 @@ class IssueMatches:
     causes: Sequence[Cause | None]
     """The cause of each finding; None where none is known."""
     leading: int | None
-    """The place of the finding whose issue is named first: in the verdict, the report and the diagnosis."""
+    """The place of the finding whose issue is named first."""
+    ranked: Sequence[Answer]
+    """The answers to all findings, in the order in which every interface names them."""
     situation: Situation
     """In which the steps of all of them are chosen."""
+
+    @property
+    def advice(self) -> Sequence[Advice]:
+        """The same with what to do about each."""
+        return advice_on(self.ranked, self.situation)
 
 
 def matches_of(
@@ -102,11 +118,13 @@ def matches_of(
 ) -> IssueMatches:
     """The answers to findings, with what follows from the clauses of the verdict."""
     first = leading(findings, answers, clauses)
-    situation = situation_among(answers, first, reading)
+    in_all = together(findings, answers, first, reading.engine)
+    situation = situation_among(in_all, findings, reading)
     return IssueMatches(
         answers=answers,
         causes=[cause_of(ranked_answers, situation) for ranked_answers in answers],
         leading=first,
+        ranked=in_all,
         situation=situation,
     )
 
@@ -137,7 +155,8 @@ def answers_of_findings(
         for choice in choices
     }
     kinds = frozenset(finding.kind for finding in findings)
-    candidates = _candidates(_catalogue(), reading, list(by_choice.values()), kinds)
+    delivered = Delivered(list(by_choice.values()), findings)
+    candidates = _candidates(_catalogue(), reading, list(by_choice.values()), kinds, delivered)
     by_finding: list[list[Answer]] = []
     for finding in findings:
         key = (finding.choice, finding.reconstructed)
@@ -175,7 +194,7 @@ def diagnosis_of(
         Failure(message=explain(finding), count=1, answers=tuple(answers[:SHOWN]))
         for finding, answers in zip(findings, matches.answers, strict=True)
     )
-    answers = tuple(together(findings, matches.answers, matches.leading))
+    answers = tuple(matches.ranked)
     version = reading.server_version
     blame = sides(answers, raw=reading.spec.raw)
     proven = blame == (IssueSide.SERVER,) and server_lost(findings, reading)
@@ -187,7 +206,7 @@ def diagnosis_of(
         version=version,
         server=reading.engine.label,
         versions=(ReportedVersion(version, "the capture", 0),) if version else (),
-        situation=situation_of(reading),
+        situation=matches.situation,
         parser_results=_parser_results(findings, reading),
         paste_next=_ask_for(reading, None if failures else judged),
         proven=not failures and judged.level is Level.CLEAN,
@@ -239,7 +258,11 @@ class _Candidate(NamedTuple):
 
 
 def _candidates(
-    listed: Sequence[_Listed], reading: Reading, by_choice: Sequence[Evidence], finding_kinds: frozenset[Kind]
+    listed: Sequence[_Listed],
+    reading: Reading,
+    by_choice: Sequence[Evidence],
+    finding_kinds: frozenset[Kind],
+    delivered: Delivered,
 ) -> list[_Candidate]:
     """The issues that can explain findings of these kinds."""
     candidates = []
@@ -261,12 +284,8 @@ def _candidates(
             continue
         if issue.endpoints and endpoint not in issue.endpoints and not reading.header.endpoint_guessed:
             continue
-        if issue.engines and engine.name not in issue.engines:
+        if not possible_on(issue, engine, told=reading.engine_told):
             continue
-        if reading.engine_told and not issue.engines and issue.sides[0] is IssueSide.SERVER:
-            affected = issue.affected.keys() or {DEFAULT.program}
-            if not engine.is_among(affected):  # the fault of another server's parser
-                continue
         request_matches = request_holds(issue, request)
         if request_matches is False or (
             request_matches is None and issue.request and not (issue.patterns or issue.may_match)
@@ -278,7 +297,7 @@ def _candidates(
         kinds = possible if any(places.values()) else without
         if by_message:
             kinds |= by_final_object
-        if finding_kinds.isdisjoint(kinds):
+        if finding_kinds.isdisjoint(kinds) or delivered.disproves(issue):
             continue
         words = ", ".join(f"{key} {setting}" for key, setting in issue.request.items())
         reason = Reason(Because.REQUEST, f"the request has {words}") if request_matches else None

@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from inspector.analysis.audit import KINDS, Code, Finding, FindingSide, Severity
+from inspector.analysis.audit.facts import Missing, ServerRejection
+from inspector.analysis.audit.kinds import OF_DELIVERY
 from inspector.analysis.audit.verdict import Clause
 from inspector.analysis.reading import Reading
 from inspector.issues.issue import Confidence, Issue, Side
 from inspector.issues.ranking import Answer, Because, Reason, ranked
 from inspector.issues.steps import Situation, beside, first_step, situation_of
-from inspector.protocol.engines import DEFAULT
+from inspector.protocol.engines import DEFAULT, Engine
 
 _EVIDENCE: Final[Mapping[Because, int]] = {
     Because.TOKENS: 4,
@@ -77,7 +79,7 @@ def cause_of(answers: Sequence[Answer], situation: Situation) -> Cause | None:
     if not answers:
         return None
     best = answers[0]
-    alternatives = tuple(_alternatives(best, answers[1:]))
+    alternatives = tuple(_alternatives(best, answers[1:], situation.engine))
     issue = best.issue
     sure = _confidence(best, alone=not alternatives)
     step = first_step(issue, situation)
@@ -104,10 +106,23 @@ def leading(
     return next((place for place in about if place is not None), None)
 
 
-def situation_among(answers: Sequence[Sequence[Answer]], first: int | None, reading: Reading) -> Situation:
-    """The situation of several findings: the issue that the verdict names decides the release."""
-    situation = situation_of(reading)
-    return situation if first is None else beside(answers[first][0].issue, situation)
+def situation_among(answers: Sequence[Answer], findings: Sequence[Finding], reading: Reading) -> Situation:
+    """The situation of several answers: the first one decides the release."""
+    situation = replace(situation_of(reading), answered=_answered(findings, reading))
+    return beside(answers[0].issue, situation) if answers else situation
+
+
+def _answered(findings: Sequence[Finding], reading: Reading) -> bool | None:
+    """Whether the client got an answer or a call, and nothing was lost; None where that cannot be known."""
+    arrived = [choice.delivered() for choice in reading.choices]
+    lost = any(
+        finding.kind in OF_DELIVERY
+        or (isinstance(finding.facts, ServerRejection) and finding.facts.missing is not Missing.NONE)
+        for finding in findings
+    )
+    if lost or not all(texts.content or texts.tool_calls for texts in arrived):
+        return False
+    return True if all(choice.has_ids for choice in reading.choices) else None
 
 
 def server_lost(findings: Sequence[Finding], reading: Reading) -> bool:
@@ -117,10 +132,10 @@ def server_lost(findings: Sequence[Finding], reading: Reading) -> bool:
 
 
 def together(
-    findings: Sequence[Finding], answers: Sequence[Sequence[Answer]], first: int | None
+    findings: Sequence[Finding], answers: Sequence[Sequence[Answer]], first: int | None, engine: Engine
 ) -> list[Answer]:
     """The answers to all findings: the verdict's first, then those that explain more findings."""
-    settled = [_settled(ranked_answers[:SHOWN]) for ranked_answers in answers]
+    settled = [_settled(ranked_answers[:SHOWN], engine) for ranked_answers in answers]
     leader = None if first is None else settled[first][0]
     best: dict[str, Answer] = {}
     explained: dict[str, int] = {}
@@ -159,8 +174,11 @@ def over_all_findings(
         (),
     )
     moved = {answer.issue.id for answer in displaced}
+    by_field = _of_fields(findings, by_finding)
     by_finding = [
-        ranked([*displaced, *(answer for answer in answers if answer.issue.id not in moved)])
+        by_field.get((finding.choice, finding.field), answers)
+        if finding.code is Code.ARGUMENTS_BROKEN
+        else ranked([*displaced, *(answer for answer in answers if answer.issue.id not in moved)])
         if finding.code is Code.ARGUMENTS_INVALID_ORIGIN_UNKNOWN
         else answers
         for finding, answers in zip(findings, by_finding, strict=True)
@@ -189,11 +207,23 @@ def over_all_findings(
     return settled
 
 
-def _settled(answers: Sequence[Answer]) -> list[Answer]:
+def _of_fields(
+    findings: Sequence[Finding], by_finding: Sequence[Sequence[Answer]]
+) -> Mapping[tuple[int, str | None], Sequence[Answer]]:
+    """By choice and field, the answers to the first finding about its text, which explain what follows."""
+    by_field: dict[tuple[int, str | None], Sequence[Answer]] = {}
+    for finding, answers in zip(findings, by_finding, strict=True):
+        if answers and KINDS[finding.kind].side is FindingSide.TEXT:
+            for field in (finding.field, finding.delivered_in):
+                by_field.setdefault((finding.choice, field), answers)
+    return by_field
+
+
+def _settled(answers: Sequence[Answer], engine: Engine) -> list[Answer]:
     """The answers to one finding with the confidence of their match, less behind the first."""
     if not answers:
         return []
-    first = _confidence(answers[0], alone=not _alternatives(answers[0], answers[1:]))
+    first = _confidence(answers[0], alone=not _alternatives(answers[0], answers[1:], engine))
     below = Confidence.MEDIUM if first is Confidence.HIGH else Confidence.LOW
     rest = [
         replace(answer, sure=min(below, _confidence(answer, alone=True), key=_ORDER.index))
@@ -235,7 +265,7 @@ def _confidence(best: Answer, *, alone: bool) -> Confidence:
     return Confidence.MEDIUM if sure is Confidence.HIGH else Confidence.LOW
 
 
-def _alternatives(best: Answer, answers: Sequence[Answer]) -> list[Alternative]:
+def _alternatives(best: Answer, answers: Sequence[Answer], engine: Engine) -> list[Alternative]:
     """Answers that rest on the same evidence, where an experiment tells them from the best."""
     alternatives: list[Alternative] = []
     kinds = {reason.because for reason in best.reasons} - _ASIDE
@@ -244,7 +274,7 @@ def _alternatives(best: Answer, answers: Sequence[Answer]) -> list[Alternative]:
             continue
         if answer.issue.general and not best.issue.general:
             continue
-        experiment = _experiment(best, answer)
+        experiment = _experiment(best, answer, engine)
         if experiment:
             alternatives.append(
                 Alternative(id=answer.issue.id, sentence=f"{answer.issue.title}.", experiment=experiment)
@@ -252,16 +282,16 @@ def _alternatives(best: Answer, answers: Sequence[Answer]) -> list[Alternative]:
     return alternatives[:_ALTERNATIVES]
 
 
-def _experiment(first: Answer, second: Answer) -> str:
+def _experiment(first: Answer, second: Answer, engine: Engine) -> str:
     """A command that separates two answers: the release where it tells, else what the catalogue knows."""
     released = {Because.INSIDE, Because.OUTSIDE}
     decided = any(reason.because in released for reason in (*first.reasons, *second.reasons))
     texts = [
-        answer.issue.affected[DEFAULT.program].text
+        answer.issue.affected[engine.program].text
         for answer in (first, second)
-        if DEFAULT.program in answer.issue.affected
+        if engine.program in answer.issue.affected
     ]
     if not decided and len(set(texts)) == 2:
         releases = f"{texts[0]} means the first, {texts[1]} the second"
-        return f"curl -s http://localhost:8000/version  # {releases}"
+        return f"curl -s http://localhost:8000{engine.version_path}  # {releases}"
     return second.issue.experiment or first.issue.experiment

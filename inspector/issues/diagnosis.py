@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, assert_never
 
+from inspector.issues.advice import Advice, advice_on
 from inspector.issues.issue import Confidence, Issue, Side
 from inspector.issues.ranking import Answer
 from inspector.issues.reference_parsers import ParserResult
 from inspector.issues.routes import Route
 from inspector.issues.scan import ReportedVersion
-from inspector.issues.steps import Situation, beside, steps_for
+from inspector.issues.steps import Situation, beside, links_for, steps_for
 from inspector.issues.timeline import Count
 from inspector.protocol.engines import DEFAULT
 
@@ -104,10 +105,19 @@ class Diagnosis:
     proven: bool = False
     """Whether a capture without findings has evidence that nothing was lost; a text never has."""
 
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """The answers with what to do about each."""
+        return advice_on(self.answers, self.situation)
+
     def steps_for(self, issue: Issue) -> tuple[str, ...]:
         """What to do about one issue on this server, best first; at least one step."""
         first = self.answers[0].issue if self.answers else issue
         return steps_for(issue, beside(first, self.situation))
+
+    def links_for(self, issue: Issue) -> tuple[str, ...]:
+        """Where an issue is discussed, of this server or of none in particular."""
+        return links_for(issue, self.situation.engine)
 
     def settles(self, issue: Issue) -> str:
         """The one thing to run or do that shows whether it is this issue."""

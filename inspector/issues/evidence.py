@@ -17,13 +17,13 @@ from inspector.analysis.reading import Evidence as Generated
 from inspector.capture.capture import EventKind
 from inspector.capture.deltas import CONTENT, tool_index
 from inspector.issues.final_messages import final_texts, reported_messages
-from inspector.issues.issue import Ended
+from inspector.issues.issue import Edge, Ended
 from inspector.protocol.harmony.parser_errors import RejectionReason, parser_error
 from inspector.protocol.harmony.states import State, after
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.transcript import Message, RejectedRun
 from inspector.protocol.harmony.violations import Violated, Violation, between, of_body, of_header
-from inspector.protocol.harmony.vocab import Marker, encode, encode_plain, is_marker
+from inspector.protocol.harmony.vocab import Marker, encode, encode_plain
 
 _ENDED: Final[Mapping[str, Ended]] = {
     "length": Ended.LENGTH,
@@ -85,7 +85,6 @@ class Evidence:
         ):
             self.ids = [*self.ids, self.rejection.token_id]
         self._parts: dict[int, dict[str, str]] = {}  # by first token of the message
-        self._mixtures: dict[int, bool] = {}  # by first token of the event
 
     @cached_property
     def error_reported(self) -> bool:
@@ -323,14 +322,19 @@ class Evidence:
 
     def message_at(self, token: int | None) -> Message | None:
         """The message that a token belongs to."""
+        number = self.message_number(token)
+        return None if number is None else self.choice.transcript.messages[number]
+
+    def message_number(self, token: int | None) -> int | None:
+        """The place of that message among all."""
         if token is None:
             return None
         messages = self.choice.transcript.messages
         before = bisect_right(messages, token, key=lambda message: message.start) - 1
-        return messages[before] if before >= 0 and token < messages[before].end else None
+        return before if before >= 0 and token < messages[before].end else None
 
     def parts(self, message: Message) -> dict[str, str]:
-        """Role, channel, recipient, content type and body of a message; what is absent is ''."""
+        """Role, channel, recipient, content type, body, header and stop token of a message; '' for none."""
         if message.start in self._parts:
             return self._parts[message.start]
         header = message.header
@@ -341,6 +345,8 @@ class Evidence:
             "content_type": header.content_type or "",
             "body": text_of(self.ids[message.body : message.body_end]),
             "name": "",
+            "header": text_of(self.ids[message.start : min(message.body, message.start + _HEADER_TOKENS)]),
+            "stop": text_of(self.ids[message.body_end : message.end]) if message.complete else "",
         }
         return self._parts[message.start]
 
@@ -359,20 +365,50 @@ class Evidence:
         counts = [len(places) for places in self._events(finding)]
         return any(count > 1 for count in counts) if counts else None
 
-    def boundary(self, finding: Finding) -> bool | None:
-        """Whether such an event holds body tokens and framing; None when that is not known."""
-        groups = self._events(finding)
-        return any(self._mixed(places) for places in groups) if groups else None
+    def edges(self, finding: Finding) -> frozenset[Edge]:
+        """The edges of its message's body that a finding is at: it has no text but that of their events.
 
-    def _mixed(self, places: list[int]) -> bool:
-        """Whether the tokens of an event are of body and framing both."""
-        mixed = self._mixtures.get(places[0])
-        if mixed is None:
-            mixed = len({self.states[place] is State.BODY for place in places}) > 1 or (
-                len(places) > 1 and any(is_marker(self.ids[place]) for place in places)
-            )
-            self._mixtures[places[0]] = mixed
-        return mixed
+        All where no token is known.
+        """
+        if not self.ids:
+            return frozenset(Edge)
+        message = self.message_at(finding.token_start)
+        if message is None or finding.token_start is None or finding.token_end is None:
+            return frozenset()
+        start, end = max(finding.token_start, message.body), min(finding.token_end, message.body_end)
+        framed = self.framed_edges(message)
+        if start > message.body:
+            framed.pop(Edge.START, None)
+        if end < message.body_end:
+            framed.pop(Edge.END, None)
+        begun = framed[Edge.START][-1] + 1 if Edge.START in framed else start
+        ending = framed[Edge.END][0] if Edge.END in framed else end
+        return frozenset(framed) if ending <= begun else frozenset()
+
+    def framed_edges(self, message: Message) -> dict[Edge, Sequence[int]]:
+        """The edges of a message's body where one event brought text and framing, with the event's tokens."""
+        events = self.choice.tokens.events
+        framing = {Edge.START: message.body - 1, Edge.END: message.body_end - 1}
+        return {
+            edge: self.tokens_by_event[events[at]]
+            for edge, at in framing.items()
+            if message.in_body and at >= 0 and at + 1 < len(events) and events[at] == events[at + 1] >= 0
+        }
+
+    def is_last(self, message: int | None) -> bool | None:
+        """Whether no later message has text for the field of a message, by its place; None without text."""
+        field = self._fields.get(message)
+        return None if field is None else self._last_by_field[field] == message
+
+    @cached_property
+    def _fields(self) -> dict[int | None, str]:
+        """The field of each message that has text."""
+        segments = self.choice.expected.segments
+        return {s.message: s.field for s in segments if s.field is not None and s.start < s.end}
+
+    @cached_property
+    def _last_by_field(self) -> dict[str, int | None]:
+        return {field: message for message, field in self._fields.items()}
 
     def _events(self, finding: Finding) -> list[list[int]]:
         if finding.event_start is None or finding.event_end is None:

@@ -10,7 +10,7 @@ from inspector.protocol.wire.responses import item_texts
 
 
 def reported_messages(reading: Reading) -> Iterator[dict[str, str]]:
-    """Role, channel, recipient, content type, body and name of each message; what is absent is ''.
+    """The parts of each message; what is absent, as the tokens of header and stop, is ''.
 
     From `output_messages` (`enable_response_messages`) where they have roles, else from the items: an
     mcp_call's label is the recipient that the server read.
@@ -54,7 +54,8 @@ def final_texts(reading: Reading, choice: ChoiceReading) -> Iterator[tuple[str, 
 def _parts(message: dict[str, Any], body: str, name: str = "") -> dict[str, str]:
     parts = {part: str(message.get(part) or "") for part in ("role", "channel", "recipient", "content_type")}
     called = parts["recipient"].removeprefix("functions.")
-    return {**parts, "body": body, "name": name or str(message.get("name") or "") or called}
+    name = name or str(message.get("name") or "") or called
+    return {**parts, "body": body, "name": name, "header": "", "stop": ""}
 
 
 def _text(part: dict[str, Any]) -> str:

@@ -45,7 +45,7 @@ def reported_words(issue: Issue, finding: Finding, evidence: Evidence) -> str:
         for form in issue.tokens:
             if form.alone and len(evidence.reported_messages) != 1:
                 continue
-            by_message = bool(form.message) and _has_parts(form.message, message)
+            by_message = bool(form.message) and has_parts(form.message, message)
             if by_message or (violated is not None and violated in form.violations):
                 return f"the final object has {_message_words(message)}"
     return ""
@@ -97,7 +97,7 @@ def finding_holds(form: FindingForm, finding: Finding, evidence: Evidence) -> bo
         return False
     if form.crowded is not None and evidence.crowded(finding) is (not form.crowded):
         return False
-    if form.boundary is not None and evidence.boundary(finding) is (not form.boundary):
+    if form.edges and not form.edges & evidence.edges(finding):
         return False
     if form.inner is not None and evidence.inner is not form.inner:
         return False
@@ -109,17 +109,23 @@ def finding_holds(form: FindingForm, finding: Finding, evidence: Evidence) -> bo
 
 
 def _message_holds(form: FindingForm, finding: Finding, evidence: Evidence) -> bool:
-    if not form.message and form.whole is None and form.open is None:
+    about_tokens = (form.whole, form.open, form.first, form.last)
+    if not form.message and not any(part is not None for part in about_tokens):
         return True
     message = evidence.message_at(finding.token_start)
     if message is None:
-        if form.whole is not None or form.open is not None:
+        if any(part is not None for part in about_tokens):
             return False
         messages = [*evidence.reported_at(finding), *evidence.repeated_at(finding)]
-        return any(_has_parts(form.message, parts) for parts in messages)
-    if form.message and not _has_parts(form.message, evidence.parts(message)):
+        return any(has_parts(form.message, parts) for parts in messages)
+    if form.message and not has_parts(form.message, evidence.parts(message)):
         return False
     if form.open is not None and message.complete is form.open:
+        return False
+    number = evidence.message_number(finding.token_start)
+    if form.first is not None and (number == 0) is not form.first:
+        return False
+    if form.last is not None and evidence.is_last(number) is not form.last:
         return False
     if form.whole is None:
         return True
@@ -127,7 +133,8 @@ def _message_holds(form: FindingForm, finding: Finding, evidence: Evidence) -> b
     return (start <= message.body and end >= message.body_end) is form.whole
 
 
-def _has_parts(expressions: Mapping[MessagePart, Expression], parts: Mapping[str, str]) -> bool:
+def has_parts(expressions: Mapping[MessagePart, Expression], parts: Mapping[str, str]) -> bool:
+    """Whether every expression is found in its part of a message."""
     return all(pattern.expression.search(parts[part]) for part, pattern in expressions.items())
 
 
@@ -156,7 +163,7 @@ def _messages(form: TokenForm, evidence: Evidence) -> Iterator[Place]:
         return
     for message in messages:
         parts = evidence.parts(message)
-        if _has_parts(form.message, parts):
+        if has_parts(form.message, parts):
             words = f"{_message_words(parts)} (tokens {message.start} to {message.end - 1})"
             yield Place(message.start, message.end, words)
 

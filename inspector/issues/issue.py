@@ -98,6 +98,13 @@ class Observation(StrEnum):
     """The model made no tool call by itself, and made one with `tool_choice: required`."""
 
 
+class Edge(StrEnum):
+    """An end of a message's body."""
+
+    START = "start"
+    END = "end"
+
+
 class Step(Row, frozen=True, kw_only=True):
     """One thing to do, and the situations in which it makes sense; an empty set is any."""
 
@@ -119,8 +126,12 @@ class Step(Row, frozen=True, kw_only=True):
     """Whether there is a capture, which shows what the response has."""
     tools: bool | None = None
     """Whether the request offers tools; kept where that is not known."""
+    answered: bool | None = None
+    """Whether the client got an answer or a call, and nothing was lost; kept where that is not known."""
     endpoints: frozenset[Endpoint] = frozenset()
     """The endpoint; a step is kept if it is not known."""
+    programs: frozenset[Program] = frozenset()
+    """The servers whose flags, releases or code the step is about; empty where it helps with any."""
     measured: bool = False
     """An upgrade that was measured on streams that the table of upgrades leaves out, as unstreamed ones."""
 
@@ -147,7 +158,8 @@ class TokenForm(Row, frozen=True, kw_only=True, dict=True):
     violation_names: frozenset[ViolationName] = field(default=frozenset(), name="violations")
     """One of them."""
     message: Mapping[MessagePart, Expression] = {}
-    """Found in role, channel, recipient, content_type or body of one message; what is absent is ''."""
+    """Found in role, channel, recipient, content_type or body of one message, in the text of its header or in
+    the special token that ends it (`stop`); what is absent is ''."""
     alone: bool = False
     """The completion has no other message; with a violation, none at all."""
 
@@ -182,6 +194,8 @@ class FindingForm(Row, frozen=True, kw_only=True):
     """Like the token form's, for the message of the finding's first token."""
     whole: bool | None = None
     """Whether the finding covers the whole body of its message."""
+    first: bool | None = None
+    """Whether that is the first message of the choice."""
     open: bool | None = None
     """Whether the response ends inside the message of the finding's first token."""
     crowded: bool | None = None
@@ -192,8 +206,11 @@ class FindingForm(Row, frozen=True, kw_only=True):
     """Whether a delta of the choice brought the text of several tokens."""
     second_copy: bool | None = None
     """Whether the finding's text was also delivered elsewhere."""
-    boundary: bool | None = None
-    """Whether such an event holds tokens of more than one message, or of header and body."""
+    edges: frozenset[Edge] = frozenset()
+    """It is at one of these edges of its message's body, with no text but what came in one event with the
+    framing there; empty for any place."""
+    last: bool | None = None
+    """Whether no later message of the choice has text for the same field."""
     error_reported: bool | None = None
     """Whether the server reported an error to the client."""
     streamed: bool | None = None
@@ -202,6 +219,21 @@ class FindingForm(Row, frozen=True, kw_only=True):
     """Whether the connection broke off without an end."""
     ended: frozenset[Ended] = frozenset()
     """How the response ended, according to the server; empty for any."""
+
+
+class TextForm(Row, frozen=True, kw_only=True):
+    """Generated texts of one kind; every part that is given must hold."""
+
+    field: Expression | None = None
+    """Found in the name of the field that delivers the text."""
+    message: Mapping[MessagePart, Expression] = {}
+    """Like the token form's, for the message of the text."""
+    edge: Edge | None = None
+    """The text at this edge of its message's body, which came in one event with the framing there."""
+    last: bool | None = None
+    """Whether no later message of the choice has text for the same field."""
+    open: bool | None = None
+    """Whether the response ends inside its message."""
 
 
 class Issue(Row, frozen=True, kw_only=True, dict=True):
@@ -253,6 +285,10 @@ class Issue(Row, frozen=True, kw_only=True, dict=True):
     """How it looks in the tokens: any of these forms."""
     findings: tuple[FindingForm, ...] = ()
     """How it looks in the findings: any of these forms."""
+    loses_all: tuple[TextForm, ...] = ()
+    """Texts of which such a server delivers nothing in their field: one that arrives disproves it."""
+    keeps_all: tuple[TextForm, ...] = ()
+    """Texts that it delivers: one of which nothing arrives disproves it."""
     request: Mapping[str, RequestSetting] = {}
     """Request keys that must be so for the issue to arise."""
     endpoints: frozenset[Endpoint] = frozenset()

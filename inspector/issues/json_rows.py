@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from inspector.issues.advice import Advice
 from inspector.issues.diagnosis import Diagnosis, Failure
 from inspector.issues.issue import Issue
-from inspector.issues.ranking import Answer
 from inspector.issues.routes import Route
 
 
@@ -25,15 +25,26 @@ def issue_row(issue: Issue) -> dict[str, Any]:
     }
 
 
-def answer_row(answer: Answer, diagnosis: Diagnosis) -> dict[str, Any]:
+def advice_row(advice: Advice) -> dict[str, Any]:
+    """A cause that is named, with what to do about it."""
+    return {
+        "id": advice.issue.id,
+        "title": advice.issue.title,
+        "match": str(advice.answer.match),
+        "steps": [step.text for step in advice.steps],
+        "links": list(advice.links),
+    }
+
+
+def answer_row(advice: Advice) -> dict[str, Any]:
     """An entry with the reasons that led to it, and the steps for this server."""
+    answer = advice.answer
     because = [{"kind": str(reason.because), "words": reason.words} for reason in answer.reasons]
     return {
         **issue_row(answer.issue),
-        "steps": list(diagnosis.steps_for(answer.issue)),
+        **advice_row(advice),
         "settle": answer.issue.settle,
         "weight": answer.weight,
-        "match": str(answer.match),
         "because": because,
     }
 
@@ -77,7 +88,7 @@ def diagnosis_row(name: str, diagnosis: Diagnosis) -> dict[str, Any]:
         "server_version": diagnosis.version,
         "versions": [reported._asdict() for reported in diagnosis.versions],
         "notes": list(diagnosis.notes),
-        "answers": [answer_row(answer, diagnosis) for answer in diagnosis.answers],
+        "answers": [answer_row(advice) for advice in diagnosis.advice],
         "judges": [
             {
                 "judge": parser_result.parser,

@@ -162,6 +162,14 @@ def sides(answers: Sequence[Answer], *, raw: bool = False) -> tuple[Side, ...]:
     return besides_server if raw and besides_server else at_fault
 
 
+def possible_on(issue: Issue, engine: Engine, *, told: bool = True) -> bool:
+    """Whether a server can have an issue; `told` is false where it is only assumed to be that server."""
+    if issue.engines:
+        return engine.name in issue.engines
+    of_parser = told and issue.sides[0] is Side.SERVER
+    return not of_parser or engine.is_among(issue.affected.keys() or {DEFAULT.program})
+
+
 def version_reason(
     issue: Issue,
     version: str | None,

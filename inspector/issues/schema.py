@@ -19,7 +19,7 @@ Program = Annotated[
 EngineName = Annotated[str, one_of(engine.name for engine in ENGINES)]
 ViolationName = Annotated[str, one_of(violation.name.lower() for violation in Violation)]
 Version = Annotated[str, msgspec.Meta(pattern=rf"\A(?:{VERSION.pattern})\Z")]
-MessagePart = Literal["role", "channel", "recipient", "content_type", "body", "name"]
+MessagePart = Literal["role", "channel", "recipient", "content_type", "body", "name", "header", "stop"]
 
 
 class Expression:

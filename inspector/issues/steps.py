@@ -7,6 +7,7 @@ the upgrade says so.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -22,11 +23,16 @@ from inspector.issues.evidence import ended_of
 from inspector.issues.issue import Ended, Issue, Side, Step, upgrade_text
 from inspector.issues.release_bounds import release_bounds
 from inspector.issues.versions import as_version
-from inspector.protocol.engines import DEFAULT, Engine
+from inspector.protocol.engines import DEFAULT, ENGINES, Engine
+from inspector.protocol.wire.endpoints import spec_of
+
+_REPOSITORY: Final = re.compile(r"https://[^/]+/[^/]+/([^/]+)/")
+_PROGRAMS: Final = frozenset(engine.program for engine in ENGINES)
 
 MEASURED_FILE: Final = Path(__file__).with_name("measured.json")
 
 _ANY: Final = "any"
+_UNPARSED: Final = frozenset(endpoint for endpoint in Endpoint if not spec_of(endpoint).parsed)
 _FIRST_RIGHT: Final = "the first release measured that delivers such streams completely"
 _UNMEASURED: Final = " (from the source code, not measured)"
 
@@ -50,6 +56,8 @@ class Situation:
     """Whether the response itself is known, not only words about it."""
     tools: bool | None = None
     """Whether the request offers tools; None where the request is not known."""
+    answered: bool | None = None
+    """Whether the client got an answer or a call, and nothing was lost; None where that is not known."""
     needed: str | None = None
     """The release that the first of several issues needs; no older one is advised."""
 
@@ -95,16 +103,31 @@ def situation_of(reading: Reading) -> Situation:
 
 def steps_for(issue: Issue, situation: Situation) -> tuple[str, ...]:
     """What to do, best first; at least one step."""
+    return tuple(step.text for step in steps_in(issue, situation))
+
+
+def _report(issue: Issue, situation: Situation) -> Step:
+    """The step where no other is left."""
+    if not _upgrades(issue, situation.engine):
+        return Step(text=f"Report this stream to the developers of {situation.engine.label}.")
     release = situation.engine.labelled(situation.version)
-    report = f"Report this stream to the developers of {situation.engine.label}."
-    if _upgrades(issue, situation.engine):
-        report = f"{release} already has the known fix: report this stream to its developers."
-    return tuple(step.text for step in steps_in(issue, situation)) or (report,)
+    return Step(text=f"{release} already has the known fix: report this stream to its developers.")
 
 
 def _upgrades(issue: Issue, engine: Engine) -> bool:
     """Whether the releases that the steps of an issue name are those of a server."""
     return engine.is_among(issue.affected.keys() | issue.fixed_in.keys() or {DEFAULT.program})
+
+
+def links_for(issue: Issue, engine: Engine) -> tuple[str, ...]:
+    """The links of an issue that are not to the repository of another server."""
+    return tuple(link for link in issue.links if not _of_another(link, engine))
+
+
+def _of_another(link: str, engine: Engine) -> bool:
+    """Whether a link is to a repository that has the name of another server's program."""
+    match = _REPOSITORY.match(link)
+    return match is not None and match[1] in _PROGRAMS and not engine.is_among({match[1]})
 
 
 def first_step(issue: Issue, situation: Situation) -> str:
@@ -119,13 +142,13 @@ def beside(first: Issue, situation: Situation) -> Situation:
 
 
 def steps_in(issue: Issue, situation: Situation) -> list[Step]:
-    """The steps that make sense, best first, with the measured upgrade in place of the catalogue's."""
+    """The steps that make sense, best first, at least one; a measured upgrade replaces the catalogue's."""
     measurement = measured(issue.measured_as or issue.id, situation)
     sensible = [step for step in issue.steps if _fits(step, situation)]
     if not _upgrades(issue, situation.engine):
         sensible = [step for step in sensible if not step.upgrade]
-    if situation.endpoint is Endpoint.COMPLETIONS and situation.endpoint not in issue.endpoints:
-        # No release parses completions, so none repairs what is in them.
+    if situation.endpoint in _UNPARSED and situation.endpoint not in issue.endpoints:
+        # No release parses them, so none repairs what is in them.
         sensible = [step for step in sensible if not step.upgrade] or sensible
     if measurement is not None and issue.sides[0] is Side.SERVER and not issue.general:
         rest = [step for step in sensible if not step.upgrade]
@@ -141,7 +164,13 @@ def steps_in(issue: Issue, situation: Situation) -> list[Step]:
         step for step in sensible if not (step.upgrade and _reached(step.upgrade, situation.version))
     ]
     upgraded = any(step.upgrade for step in remaining)
-    return [_not_below(step, situation) for step in remaining if upgraded or not step.until]
+    possible = [_not_below(step, situation) for step in remaining if upgraded or not step.until]
+    asked = [step.upgrade for step in possible]
+    return [
+        step
+        for place, step in enumerate(possible)
+        if not (step.upgrade and any(_reached(step.upgrade, release) for release in asked[:place]))
+    ] or [_report(issue, situation)]
 
 
 def _reached(release: str, version: str | None) -> bool:
@@ -220,6 +249,8 @@ def _fits(step: Step, situation: Situation) -> bool:
     """Whether a step makes sense in a situation."""
     if step.ended and situation.ended not in step.ended:
         return False
+    if step.programs and not situation.engine.is_among(step.programs):
+        return False
     for required, value in (
         (step.token_ids, situation.token_ids),
         (step.ids_asked, situation.ids_asked),
@@ -227,8 +258,9 @@ def _fits(step: Step, situation: Situation) -> bool:
     ):
         if required is not None and required is not value:
             return False
-    if None not in (step.tools, situation.tools) and step.tools is not situation.tools:
-        return False
+    for wanted, known in ((step.tools, situation.tools), (step.answered, situation.answered)):
+        if None not in (wanted, known) and wanted is not known:
+            return False
     return not step.endpoints or situation.endpoint is None or situation.endpoint in step.endpoints
 
 

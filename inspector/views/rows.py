@@ -16,7 +16,7 @@ from inspector.analysis.prompt import prompt_of
 from inspector.analysis.reading import ChoiceReading, Reading
 from inspector.capture.deltas import Texts
 from inspector.inspection.inspection import Examined, Inspection
-from inspector.issues import Cause, Situation, first_step, issues
+from inspector.issues import Cause, Situation, advice_row, first_step, issues
 from inspector.protocol.harmony.reconstruction import Reconstruction
 from inspector.protocol.harmony.text import text_of, texts
 from inspector.protocol.harmony.vocab import token_bytes
@@ -115,6 +115,7 @@ def audit_row(name: str, inspection: Inspection) -> dict[str, Any]:
             "known": verdict.known,
             "cause": cause_row(inspection.cause),
         },
+        "causes": [advice_row(advice) for advice in inspection.advice],
         "summary": {**summary(inspection).row(), "clients": violations_sentence(violations)},
         **_choice_row(choice),
         "error": None

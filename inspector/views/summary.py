@@ -5,7 +5,7 @@ or the model did, and what that was checked against, is the verdict's to say.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -17,8 +17,9 @@ from inspector.analysis.reading import ChoiceReading
 from inspector.capture.deltas import CONTENT, REASONING, TEXT, tool_index
 from inspector.capture.formats import clip, count, listed
 from inspector.inspection.inspection import Examined
-from inspector.issues import issues
-from inspector.issues.steps import measured, steps_in
+from inspector.issues import Advice, Issue, Situation
+from inspector.issues.issue import Step
+from inspector.issues.steps import measured
 
 _NAME_SHOWN: Final = 60
 _GITHUB: Final = re.compile(r"https://github\.com/[\w.-]+/([\w.-]+)/(?:issues|pull)/(\d+)")
@@ -60,6 +61,8 @@ class Summary:
     """The end of `fault` that says how that is known; empty where nothing is wrong, or nobody is blamed."""
     fixes: tuple[Fix, ...]
     """What to do, with links; empty where nothing is known or needed."""
+    others: tuple[str, ...]
+    """The less likely causes, as they are ranked."""
     decided: bool
     """False where another cause remains, which `fixes` then names, with how to tell them apart."""
 
@@ -86,8 +89,13 @@ def summary(examined: Examined, choice: ChoiceReading | None = None) -> Summary:
         fault=f"{verdict.blame} {verdict.sentence} {reason}".strip() if whole else verdict.why,
         proof=reason if whole and verdict.blame else "",
         fixes=tuple(fixes(examined)),
+        others=tuple(map(_with_match, examined.advice[1:])),
         decided=examined.cause is None or not examined.cause.alternatives,
     )
+
+
+def _with_match(advice: Advice) -> str:
+    return f"{advice.issue.title} (match: {advice.answer.match})"
 
 
 def _headline(examined: Examined, choice: ChoiceReading) -> str | None:
@@ -236,25 +244,36 @@ def fix_words(parts: Iterable[Fix]) -> str:
 
 
 def fixes(examined: Examined) -> list[Fix]:
-    """What to do about the cause, with links; empty where no cause is known."""
-    cause = examined.cause
-    if cause is None:
+    """What to do about the first cause, with links; empty where none is known."""
+    if not examined.advice:
         return []
-    issue, situation = issues()[cause.id], examined.situation
-    steps = steps_in(issue, situation)
-    if steps and steps[0].upgrade:
-        release = f"{situation.engine.labelled(steps[0].upgrade)} or newer"
-        is_measured = measured(issue.measured_as or issue.id, situation) is not None
-        endpoint = f"endpoint={situation.endpoint.value}&" if situation.endpoint else ""
-        matrix = f"matrix?{endpoint}release={steps[0].upgrade}"
-        parts = [Fix(text="Upgrade to"), Fix(text=release, url=matrix if is_measured else None)]
-        parts += [Fix(text=f"· until then, {step.until}") for step in steps[1:2] if step.until]
-    else:
-        parts = [Fix(text=cause.first_step)]
-    link = next(filter(None, map(_GITHUB.fullmatch, issue.links)), None)
+    advice = examined.advice[0]
+    parts: list[Fix] = []
+    for step in advice.steps:
+        parts += _step(step, advice.issue, examined.situation, first=not parts)
+    link = next(filter(None, map(_GITHUB.fullmatch, advice.links)), None)
     if link is not None:
         parts.append(Fix(text=f"{link[1]}#{link[2]}", url=link[0]))
-    for alternative in cause.alternatives[:1]:
+    for alternative in examined.cause.alternatives[:1] if examined.cause is not None else ():
         parts.append(Fix(text=f"· Or another cause: {alternative.sentence}"))
         parts.append(Fix(text=alternative.experiment, command=True))
     return parts
+
+
+def _step(step: Step, issue: Issue, situation: Situation, *, first: bool) -> Iterator[Fix]:
+    """A step; the release of a measured upgrade leads to the Matrix."""
+    text = step.text if first else f"· {step.text}"
+    release = f"{situation.engine.labelled(step.upgrade)} or newer"
+    before, found, after = text.partition(release) if step.upgrade else (text, "", "")
+    if not found:
+        yield Fix(text=text)
+        return
+    endpoint = f"endpoint={situation.endpoint.value}&" if situation.endpoint else ""
+    is_measured = measured(issue.measured_as or issue.id, situation) is not None
+    comma = "," if after.startswith(",") else ""
+    yield Fix(text=before.rstrip())
+    yield Fix(
+        text=f"{release}{comma}", url=f"matrix?{endpoint}release={step.upgrade}" if is_measured else None
+    )
+    if after != ".":
+        yield Fix(text=after.removeprefix(comma).lstrip())

@@ -19,6 +19,7 @@ from inspector.issues.versions import as_version
 from inspector.lab.results import captures_of, load_runs
 from inspector.views.report.facts import facts
 from inspector.views.rows import issue_row
+from inspector.views.summary import fix_words, summary
 
 CAPTURES = sorted([*FIXTURES.glob("*.jsonl"), *FIXTURES.glob("*.jsonl.gz")])
 UPGRADE = re.compile(r"^(?:Or )?[Uu]pgrade to (?:vLLM )?(\d+\.\d+\.\d+)")
@@ -76,7 +77,7 @@ def test_no_issue_asks_for_an_older_release_than_the_first(path: Path) -> None:
         return
     needed = releases(diagnosis.steps_for(diagnosis.answers[0].issue)[:1])
     step_lists = [diagnosis.steps_for(answer.issue) for answer in diagnosis.answers]
-    step_lists.append(facts(inspection).steps)
+    step_lists += [tuple(step.text for step in advice.steps) for advice in facts(inspection).advice]
     step_lists += [
         (issue_row(issue, inspection.situation)["fix"],)
         for finding in inspection.findings
@@ -98,6 +99,41 @@ def test_a_lesser_issue_is_advised_the_release_that_the_first_needs() -> None:
         first_step(issues()["unknown-role-duplicated-channel"], lesser)
         == "Upgrade to vLLM 0.32.0 or newer, which another issue here needs."
     )
+
+
+def listed(printed: str) -> list[tuple[str, list[str]]]:
+    """The causes that a command printed, each with its steps."""
+    causes: list[tuple[str, list[str]]] = []
+    for line in printed.splitlines():
+        if cause := re.match(r"  \d+\. ([a-z0-9-]+): ", line):
+            causes.append((cause[1], []))
+        elif line.startswith("     - "):
+            causes[-1][1].append(line.removeprefix("     - "))
+    return causes
+
+
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
+def test_audit_diagnose_and_replay_give_the_same_causes_and_steps_in_one_order(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    printed = {}
+    for command in ("audit", "diagnose"):
+        main([command, "--all", str(path)])
+        printed[command] = listed(capsys.readouterr().out)
+        main([command, str(path)])
+        assert listed(capsys.readouterr().out)[:1] == printed[command][:1]
+        main([command, "--json", str(path)])
+        row = json.loads(capsys.readouterr().out)
+        rows = row["causes"] if command == "audit" else row["answers"]
+        assert [(cause["id"], cause["steps"]) for cause in rows] == printed[command]
+    assert printed["audit"] == printed["diagnose"]
+
+    inspection = inspect(load(path), name=path.name)
+    replay, steps = summary(inspection), [step for _, steps in printed["audit"][:1] for step in steps]
+    assert fix_words(replay.fixes).startswith(" · ".join(steps).removesuffix("."))
+    assert [words.partition(" (match: ")[0] for words in replay.others] == [
+        issues()[name].title for name, _ in printed["audit"][1:]
+    ]
 
 
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
@@ -146,7 +182,7 @@ def test_an_end_without_a_reason_is_not_the_token_limit() -> None:
     capture = fixture("chat-unexpected-token-200002-vllm-0.13.0")
     events = [event for event in capture.events if '"error"' not in event.data]
     inspection = inspect(replace(capture, events=events))
-    assert [str(finding.code) for finding in inspection.findings] == ["open_at_end"]
+    assert [str(finding.code) for finding in inspection.findings] == ["no_finish_reason"]
     assert inspection.verdict.known == ""
 
 

@@ -186,7 +186,6 @@ ACCUSING = {issue.id for issue in catalogue() if issue.accuses}
 )
 def test_one_malformed_message_accuses_no_hardware_flag_or_reused_parser(stream: str) -> None:
     inspection = inspect(completion([(stream, stream)]))
-    assert inspection.findings
     assert inspection.cause is None or inspection.cause.id not in ACCUSING
     assert ACCUSING.isdisjoint(names[0] for finding in inspection.findings if (names := finding.known_issues))
 

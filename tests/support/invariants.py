@@ -25,6 +25,7 @@ __all__ = [
     "alarms",
     "contradictions",
     "hollow_proofs",
+    "is_settled",
     "missed_faults",
     "more_blame",
     "moved",
@@ -85,6 +86,8 @@ def missed_faults(made: Delivery, seen: Inspection) -> Iterator[str]:
         return
     if made.capture.header.endpoint is Endpoint.RESPONSES or made.evidence.ids == "logprobs":
         return
+    if not made.evidence.usage and any(finding.code is Code.TEXT_WITHOUT_IDS for finding in seen.findings):
+        return  # without a count its IDs may be missing, and the finding says both
     if not any(
         KINDS[finding.kind].side is FindingSide.TEXT or finding.code is Code.ARGUMENTS_BROKEN
         for finding in errors(seen)
@@ -179,6 +182,8 @@ def _reduced(made: Delivery) -> Iterator[tuple[str, Inspection]]:
     for what in _REMOVALS:
         if what == "usage" and made.fault == "lose_event":
             continue  # without a count nothing tells that an event is missing
+        if what == "some ids" and not made.evidence.usage:
+            continue  # nor that IDs of an event are, which has others
         less = without(what, made.capture, random)
         if less.events != made.capture.events:
             yield what, inspector.inspect(less)
@@ -208,12 +213,28 @@ def new_causes(made: Delivery, seen: Inspection) -> Iterator[str]:
     """Known issues that are named only once evidence is taken out."""
     before = {issue for finding in seen.findings for issue in finding.known_issues}
     for what, after in _reduced(made):
-        named = {cause.id for cause in after.causes if cause is not None} - before
+        judged = zip(after.findings, after.causes, strict=True)
+        named = {
+            cause.id for finding, cause in judged if cause is not None and finding.severity is Severity.ERROR
+        } - before
         if named and what not in _ENDINGS:
             yield f"without {what}: {', '.join(sorted(named))}"
 
 
 # other cuts
+
+
+def is_settled(made: Delivery) -> bool:
+    """Whether the capture's texts and tokens alone decide what is wrong with it, however it is cut.
+
+    Without a count, text in an event of its own may be that of IDs which are missing. Of a text in another
+    order either part may have moved, and the final object shows no tokens in whose place others are.
+    """
+    if made.fault.startswith("reorder"):
+        return False
+    if made.capture.header.endpoint is Endpoint.RESPONSES:
+        return made.fault != "garble"
+    return made.evidence.usage or made.evidence.ids == "none"
 
 
 def _places(seen: Inspection) -> list[tuple[Any, ...]]:
@@ -230,8 +251,11 @@ def _places(seen: Inspection) -> list[tuple[Any, ...]]:
     )
 
 
-def moved(seen: Inspection, again: Inspection) -> Iterator[str]:
-    """What two captures of the same tokens and texts are judged differently in."""
+def moved(seen: Inspection, again: Inspection, *, causes: bool = True) -> Iterator[str]:
+    """What two captures of the same tokens and texts are judged differently in.
+
+    Without `causes` where the events differ: a fault of an engine's steps shows in them.
+    """
     if again.verdict.level is not seen.verdict.level or again.verdict.outcome is not seen.verdict.outcome:
         states = [f"{each.verdict.level}/{each.verdict.outcome}" for each in (seen, again)]
         yield " becomes ".join(states)
@@ -243,7 +267,7 @@ def moved(seen: Inspection, again: Inspection) -> Iterator[str]:
     elif [row[:5] for row in before] != [row[:5] for row in after]:
         changed = [(one[:5], two[:5]) for one, two in zip(before, after, strict=True) if one[:5] != two[:5]]
         yield f"spans {changed}"
-    elif before != after or cause != other:
+    elif causes and (before != after or cause != other):
         yield f"causes {cause} become {other}"
 
 

@@ -106,7 +106,10 @@ def evidence_hint(reading: Reading) -> str:
     if reading.header.request.get(_HIDES_REASONING) is False and asks_for_ids(reading):
         return f"With `{_HIDES_REASONING}: false` servers leave out token IDs: send the request without it."
     return reading.engine.evidence_hint(
-        reading.spec, requested=asks_for_ids(reading), version=reading.server_version
+        reading.spec,
+        requested=asks_for_ids(reading),
+        streamed=_streamed(reading),
+        version=reading.server_version,
     )
 
 
@@ -114,14 +117,22 @@ def ids_hint(reading: Reading) -> str:
     """How to get token IDs, on another endpoint where its own has none; one sentence."""
     if asks_for_ids(reading):
         return evidence_hint(reading)
-    return reading.engine.ids_hint(reading.server_version)
+    return reading.engine.ids_hint(reading.server_version, streamed=_streamed(reading))
 
 
 def asks_for_ids(reading: Reading) -> bool:
     """Whether the request asks for token ids on an endpoint that can send them."""
     request = reading.header.request
-    keys = reading.engine.evidence_request(reading.spec, streamed=bool(request.get("stream")))
+    keys = reading.engine.evidence_request(reading.spec, streamed=_streamed(reading))
     return reading.spec.carries_ids and any(request.get(key) for key in keys)
+
+
+def _streamed(reading: Reading) -> bool:
+    """Whether the request asks for a stream; where it is not known, whether one came."""
+    request = reading.header.request
+    if request:
+        return bool(request.get("stream"))
+    return any(event.kind is EventKind.SSE for event in reading.events)
 
 
 def _headless(ids: Sequence[int]) -> bool:

@@ -83,9 +83,9 @@ class Engine:
     """What a streamed request must contain for token IDs; None for the keys of the table of endpoints."""
     evidence_unstreamed: Mapping[Endpoint, Mapping[str, Any]] = field(default_factory=dict)
     """The same without `stream`, where it differs."""
-    own_ids: Callable[[Mapping[str, Any]], Sequence[int]] | None = None
+    own_ids: Callable[[Mapping[str, Any]], Sequence[int] | None] | None = None
     """Reads the token IDs of the first choice that a chat chunk or body of this server has elsewhere than in
-    `choices[].token_ids`."""
+    `choices[].token_ids`; None where that place, which no other server has, is absent."""
     logprobs_of_text: bool = False
     """Whether its stream has logprobs only for delivered text, which shows no loss."""
     evidence_member: str = ""
@@ -155,7 +155,7 @@ class Engine:
         """A release or newer, for advice; empty if the server is known to run one."""
         return "" if self.reached(version, since) else f"{self.label} {since} or newer"
 
-    def ids_hint(self, version: str | None = None) -> str:
+    def ids_hint(self, version: str | None = None, *, streamed: bool = True) -> str:
         """How to request token IDs, and where; one sentence."""
         if self.no_ids:
             return self.no_ids
@@ -164,20 +164,26 @@ class Engine:
             for spec in ASKED
             if spec.carries_ids and spec.endpoint not in self.lacks and self.evidence_request(spec)
         ]
-        keys = listed(list(dict.fromkeys(_members(self.evidence_request(spec)) for spec in specs)), "or")
+        requests = (_members(self.evidence_request(spec, streamed=streamed)) for spec in specs)
+        keys = listed(list(dict.fromkeys(requests)), "or")
         places = listed([str(spec.endpoint) for spec in specs])
         release = self.or_newer(self.ids_since, version)
         return f"To get them, send {keys} ({places}{f', {release}' if release else ''})."
 
     def evidence_hint(
-        self, spec: EndpointSpec, *, requested: bool = False, version: str | None = None
+        self,
+        spec: EndpointSpec,
+        *,
+        requested: bool = False,
+        streamed: bool = True,
+        version: str | None = None,
     ) -> str:
         """How to get evidence that is missing, one sentence; `requested` if the request asks for it."""
         if not spec.carries_ids:
             return spec.no_ids
         if self.no_ids:
             return self.no_ids
-        keys = _members(self.evidence_request(spec))
+        keys = _members(self.evidence_request(spec, streamed=streamed))
         release = self.or_newer(self.all_ids_since.get(spec.endpoint, self.ids_since), version)
         if not requested:
             return f"To find out, send `{keys}` with the request{f' ({release})' if release else ''}."
@@ -190,10 +196,10 @@ class Engine:
         )
 
 
-def ids_in(payload: Mapping[str, Any], *, member: str, key: str) -> Sequence[int]:
-    """Token IDs under a key of an object that a payload has; none where it is no such object."""
+def ids_in(payload: Mapping[str, Any], *, member: str, key: str) -> Sequence[int] | None:
+    """Token IDs under a key of an object that a payload has; None where it has no such object."""
     extension = payload.get(member)
-    return token_ids(extension.get(key)) if isinstance(extension, dict) else ()
+    return token_ids(extension.get(key)) if isinstance(extension, dict) else None
 
 
 def _members(request: Mapping[str, Any]) -> str:

@@ -22,7 +22,7 @@ from inspector.protocol.harmony.violations import ENDOFTEXT
 from inspector.protocol.wire.stream import token_ids
 
 
-def _ids(payload: Mapping[str, Any]) -> Sequence[int]:
+def _ids(payload: Mapping[str, Any]) -> Sequence[int] | None:
     """`sglext.output_ids` or `choices[0].response_token_ids`, of the first choice."""
     extension = payload.get("sglext")
     if isinstance(extension, dict):
@@ -30,9 +30,10 @@ def _ids(payload: Mapping[str, Any]) -> Sequence[int]:
         if isinstance(by_choice, list) and by_choice:
             return token_ids(by_choice[0] if isinstance(by_choice[0], list) else by_choice)
     choices = payload.get("choices")
-    if isinstance(choices, list) and choices and isinstance(choices[0], dict):
-        return token_ids(choices[0].get("response_token_ids"))
-    return ()
+    first = choices[0] if isinstance(choices, list) and choices else None
+    if isinstance(first, dict) and "response_token_ids" in first:
+        return token_ids(first["response_token_ids"])
+    return () if isinstance(extension, dict) else None
 
 
 SGLANG: Final = Engine(

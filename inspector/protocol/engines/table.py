@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, Final
 
 from inspector.protocol.engines.desktop import LM_STUDIO, OLLAMA
@@ -13,6 +14,7 @@ from inspector.protocol.engines.sglang import SGLANG
 from inspector.protocol.engines.vllm import VLLM
 from inspector.protocol.engines.vllm_rust import VLLM_RUST
 from inspector.protocol.harmony.contract import Contract
+from inspector.protocol.wire.stream import Stream
 
 ENGINES: Final = (VLLM, VLLM_RUST, SGLANG, DYNAMO, LLAMA_CPP, OLLAMA, LM_STUDIO)
 
@@ -27,31 +29,41 @@ _ANY_SEPARATOR: Final = replace(
 PACKAGES: Final = tuple(engine.package for engine in ENGINES if engine.package)
 """Python packages of the engines, as tracebacks name them."""
 
-OWN_IDS: Final[tuple[Callable[[Mapping[str, Any]], Sequence[int]], ...]] = tuple(
-    engine.own_ids for engine in ENGINES if engine.own_ids is not None
-)
-"""Readers of token IDs that some server has elsewhere than the others."""
+OWN_IDS: Final[Mapping[str, Callable[[Mapping[str, Any]], Sequence[int] | None]]] = {
+    engine.name: engine.own_ids for engine in ENGINES if engine.own_ids is not None
+}
+"""By engine, a reader of token IDs that it alone has elsewhere than the others."""
 
 
-def engine_of(*, owned_by: str | None = None, fingerprint: str | None = None) -> Engine:
-    """The engine that `owned_by` of the model list or `system_fingerprint` names; else the default."""
-    owner = original_owner(owned_by)
-    for engine in ENGINES:
-        if owner in engine.owners:
-            return engine
-    return next((engine for engine in ENGINES if engine.version_of(fingerprint) is not None), DEFAULT)
+def engine_of(*, owned_by: str | None = None, stream: Stream | None = None) -> Engine:
+    """The engine that sent a response, by its own words; the default where it has none.
+
+    By `owned_by` of the model list, else by a place of token IDs that only one engine has, else by
+    `system_fingerprint`.
+    """
+    return _named(owned_by, stream) or DEFAULT
 
 
-def says_engine(*, owned_by: str | None = None, fingerprint: str | None = None) -> bool:
-    """Whether one of the two names the engine; otherwise the default is only assumed."""
-    owner = original_owner(owned_by)
-    return any(owner in engine.owners or engine.version_of(fingerprint) is not None for engine in ENGINES)
+def says_engine(*, owned_by: str | None = None, stream: Stream | None = None) -> bool:
+    """Whether one of them names the engine; otherwise the default is only assumed."""
+    return _named(owned_by, stream) is not None
 
 
-def contract_of(*, owned_by: str | None = None, fingerprint: str | None = None) -> Contract:
+def contract_of(*, owned_by: str | None = None, stream: Stream | None = None) -> Contract:
     """The contract of the engine; of an unknown one, the default with the separators that any engine adds."""
-    is_named = says_engine(owned_by=owned_by, fingerprint=fingerprint)
-    return engine_of(owned_by=owned_by, fingerprint=fingerprint).contract if is_named else _ANY_SEPARATOR
+    engine = _named(owned_by, stream)
+    return _ANY_SEPARATOR if engine is None else engine.contract
+
+
+def _named(owned_by: str | None, stream: Stream | None) -> Engine | None:
+    owner = original_owner(owned_by)
+    sent_by, fingerprint = (None, None) if stream is None else (stream.sent_by, stream.fingerprint)
+    by_strength = (
+        (engine for engine in ENGINES if owner in engine.owners),
+        (engine for engine in ENGINES if engine.name == sent_by),
+        (engine for engine in ENGINES if engine.version_of(fingerprint) is not None),
+    )
+    return next(chain.from_iterable(by_strength), None)
 
 
 def versions_in(line: str) -> Iterator[tuple[str, str]]:

@@ -79,7 +79,7 @@ class ChatReader:
                     add_event(index)
                 else:
                     tokens.extend(ids, index)
-            elif not (delta.reasoning or delta.reasoning_content or delta.content or delta.tool_calls):
+            elif not (into.deltas and into.deltas[-1][0] == index):
                 into.empty_chunk(index)
             if stream.model is None:
                 stream.model = chunk.model
@@ -115,12 +115,14 @@ class ChatReader:
 
     def _own_ids(self, chunk: Mapping[str, Any], index: int) -> bool:
         """Take the token IDs that a chunk or body has in a place particular to its server; False without."""
-        for read in self.stream.own_ids:
-            if ids := read(chunk):
-                first = self.stream.choice(0)
-                first.tokens.extend(ids, index)
-                return True
-        return False
+        sent = False
+        for server, read in self.stream.own_ids.items():
+            if (ids := read(chunk)) is not None:
+                self.stream.sent_by = server
+                if ids:
+                    self.stream.choice(0).tokens.extend(ids, index)
+                    sent = True
+        return sent
 
     def _envelope(self, chunk: Mapping[str, Any], index: int) -> None:
         stream = self.stream

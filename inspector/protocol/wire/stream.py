@@ -95,8 +95,11 @@ class Stream:
     prompt_ids: list[int] | None = None
     fingerprint: str | None = None
     model: str | None = None
-    own_ids: Sequence[Callable[[Mapping[str, Any]], Sequence[int]]] = ()
-    """Readers of token IDs that a chat chunk or body has in a place particular to its server."""
+    own_ids: Mapping[str, Callable[[Mapping[str, Any]], Sequence[int] | None]] = field(default_factory=dict)
+    """By server, a reader of token IDs which a chat chunk or body has in a place of that server alone;
+    it returns None where there is no such place."""
+    sent_by: str | None = None
+    """The server whose place for token IDs the response has."""
     terminal_event: int | None = None
     """Event that ended the response by the protocol: `[DONE]`, `response.completed`, a whole body."""
     final_event: int | None = None

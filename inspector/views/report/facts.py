@@ -13,7 +13,7 @@ from inspector.analysis.metrics import Figures, figures
 from inspector.capture.redaction import redact
 from inspector.capture.version import __version__
 from inspector.inspection.inspection import Inspection
-from inspector.issues import Answer, first_step, together
+from inspector.issues import Advice
 from inspector.protocol.engines import DEFAULT
 from inspector.views.report.escape import masked
 from inspector.views.report.shrink import Reproduction, reproduce
@@ -21,6 +21,7 @@ from inspector.views.rows import field_rows
 from inspector.views.summary import summary
 
 _ISSUES_SHOWN: Final = 5
+LINKS_SHOWN: Final = 3
 _CHOICES_SHOWN: Final = 8
 _REQUEST_SHOWN: Final = 20_000
 _SCRIPT_SHOWN: Final = 4_096
@@ -49,9 +50,8 @@ class Facts:
     shown_by: Finding | None
     """The finding that `reproduction` reproduces."""
     reproduction: Reproduction | None
-    issues: tuple[Answer, ...]
-    steps: tuple[str, ...]
-    """The first step for each of them."""
+    advice: tuple[Advice, ...]
+    """The causes that are named, with what to do about each."""
     request: str
     """The request as JSON, truncated if long."""
     replay: tuple[str, ...]
@@ -64,7 +64,6 @@ def facts(one: Inspection) -> Facts:
     reading = one.reading
     shown_by, reproduction = _reproduction(one)
     metrics, summed = figures(reading), summary(one)
-    answers = tuple(together(one.findings, one.matches.answers, one.matches.leading)[:_ISSUES_SHOWN])
     request = masked(dumps(redact(reading.header.request), indent=2, ensure_ascii=False))
     if len(request) > _REQUEST_SHOWN:
         request = f"{request[:_REQUEST_SHOWN]}\n… and {len(request) - _REQUEST_SHOWN:,} more characters"
@@ -95,8 +94,7 @@ def facts(one: Inspection) -> Facts:
         figures=metrics,
         shown_by=shown_by,
         reproduction=reproduction,
-        issues=answers,
-        steps=tuple(first_step(answer.issue, one.situation) for answer in answers),
+        advice=tuple(one.advice[:_ISSUES_SHOWN]),
         request=request if reading.header.request else "",
         replay=tuple(_replay(one, reproduction, metrics)),
         notes=tuple(masked(note) for note in one.notes),

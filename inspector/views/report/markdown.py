@@ -13,7 +13,7 @@ from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.vocab import Marker
 from inspector.views.finding_groups import grouped, rest_words
 from inspector.views.report.escape import code, fence, masked, named
-from inspector.views.report.facts import Facts
+from inspector.views.report.facts import LINKS_SHOWN, Facts
 from inspector.views.report.shrink import Reproduction
 from inspector.views.rows import finding_words
 
@@ -51,12 +51,12 @@ def _lines(facts: Facts) -> Iterator[str]:
             yield f"delivered:\n\n{fence(_cut(row['delivered']))}\n"
     if facts.wrong_left_out:
         yield f"and the texts of {count(facts.wrong_left_out, 'more choice')} with findings.\n"
-    if facts.issues:
+    if facts.advice:
         yield "### Similar known issues\n"
-        for answer, step in zip(facts.issues, facts.steps, strict=True):
-            issue = answer.issue
-            links = " ".join(f"<{link}>" for link in issue.links[:3])
-            yield f"- {code(issue.id)}: {_prose(issue.title)}. {_prose(step)} {links}".rstrip()
+        for advice in facts.advice:
+            steps = " ".join(_prose(step.text) for step in advice.steps)
+            links = " ".join(f"<{link}>" for link in advice.links[:LINKS_SHOWN])
+            yield f"- {code(advice.issue.id)}: {_prose(advice.issue.title)}. {steps} {links}".rstrip()
         yield ""
     yield "### Replay\n"
     yield f"{fence(chr(10).join(facts.replay), 'sh')}\n"

@@ -11,7 +11,7 @@ from inspector.inspection.compare import Comparison, Lane, diff
 from inspector.protocol.harmony.text import text_of
 from inspector.views.comparison_rows import timing_rows
 from inspector.views.report.escape import html_text, masked
-from inspector.views.report.facts import Facts
+from inspector.views.report.facts import LINKS_SHOWN, Facts
 from inspector.views.report.player import picture, policy
 from inspector.views.report.static_strip import static_strip
 from inspector.views.report.style import STYLE
@@ -185,14 +185,15 @@ def _reproduction(facts: Facts) -> Iterator[str]:
 
 
 def _issues(facts: Facts) -> Iterator[str]:
-    if not facts.issues:
+    if not facts.advice:
         return
     yield "<h2>Similar known issues</h2><ul>"
-    for answer, step in zip(facts.issues, facts.steps, strict=True):
-        issue = answer.issue
-        links = "".join(f"<br><span class='quiet'>{_text(link)}</span>" for link in issue.links[:3])
-        title = f"<b>{_text(issue.title)}</b> ({_text(issue.id)})"
-        yield f"<li>{title}<br>{_text(step)}{links}</li>"
+    for advice in facts.advice:
+        urls = advice.links[:LINKS_SHOWN]
+        links = "".join(f"<br><span class='quiet'>{_text(url)}</span>" for url in urls)
+        title = f"<b>{_text(advice.issue.title)}</b> ({_text(advice.issue.id)})"
+        steps = "<br>".join(_text(step.text) for step in advice.steps)
+        yield f"<li>{title}<br>{steps}{links}</li>"
     yield "</ul>"
 
 

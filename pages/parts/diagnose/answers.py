@@ -2,13 +2,14 @@
 
 import hashlib
 import json
+from collections.abc import Sequence
 from typing import Final, assert_never
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from inspector import Diagnosis, Level, dashboard
-from inspector.dashboard import Answer, DiagnosisOutcome, Issue, Route
+from inspector.dashboard import Advice, DiagnosisOutcome, Issue, Route
 from pages.ui import captures, downloads, pickers
 from pages.ui.state import Session
 
@@ -78,10 +79,10 @@ def answers(diagnosis: Diagnosis) -> None:
     """The likeliest issues, the first one open; for a text of another program, where to report it."""
     if diagnosis.route is not None:
         _route(diagnosis.route)
-    for place, answer in enumerate(diagnosis.answers[:_AT_MOST]):
-        title = f"{place + 1}. {pickers.plain(answer.issue.title)}"
+    for place, advice in enumerate(diagnosis.advice[:_AT_MOST]):
+        title = f"{place + 1}. {pickers.plain(advice.issue.title)}"
         with st.expander(title, expanded=place < _OPEN):
-            _issue(answer, diagnosis)
+            _issue(advice)
     if len(diagnosis.answers) > _AT_MOST:
         st.caption(f"The download also contains {len(diagnosis.answers) - _AT_MOST} less likely issues.")
 
@@ -103,30 +104,28 @@ def closest(diagnosis: Diagnosis) -> None:
             st.markdown(pickers.plain(issue.cause))
             st.markdown("**To settle it**")
             st.code(diagnosis.settles(issue), language=None, wrap_lines=True)
-            _sources(issue)
+            _sources(issue, diagnosis.links_for(issue))
 
 
-def _issue(answer: Answer, diagnosis: Diagnosis) -> None:
-    issue = answer.issue
+def _issue(advice: Advice) -> None:
+    issue, answer = advice.issue, advice.answer
     with st.container(horizontal=True, gap="small"):
         for side in issue.sides:
             st.badge(side, color="orange")
         st.badge(f"match: {answer.match}", color="gray")
     st.markdown(pickers.plain(issue.cause))
-    st.markdown(
-        "**What to do**\n\n" + "\n".join(f"1. {pickers.plain(step)}" for step in diagnosis.steps_for(issue))
-    )
+    st.markdown("**What to do**\n\n" + "\n".join(f"1. {pickers.plain(step.text)}" for step in advice.steps))
     reasons = "\n".join(f"- {pickers.plain(reason.words)}" for reason in answer.reasons)
     st.markdown(f"**Why this**\n\n{reasons}")
-    _sources(issue)
+    _sources(issue, advice.links)
 
 
-def _sources(issue: Issue) -> None:
+def _sources(issue: Issue, links: Sequence[str]) -> None:
     affected = "; ".join(f"{program} {versions.text}" for program, versions in issue.affected.items())
     where = f"Reported for {affected}." if affected else "Reported for all versions, as far as known."
     st.caption(pickers.plain(f"Known issue {issue.id}. {where} {issue.basis}"))
-    if issue.links:
-        st.caption(" · ".join(f"[{link.removeprefix('https://')}]({link})" for link in issue.links))
+    if links:
+        st.caption(" · ".join(f"[{link.removeprefix('https://')}]({link})" for link in links))
 
 
 def download(session: Session, diagnosis: Diagnosis) -> None:

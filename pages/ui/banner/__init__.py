@@ -64,6 +64,7 @@ def banner(
     shown, timed = (facts(inspection, choice), times(inspection, choice)) if chips is None else chips
     folds = bool(summed.proof)
     threads = [fix for fix in summed.fixes if (fix.url or "").startswith("https://")] if folds else []
+    others = [f"Less likely: {'; '.join(summed.others)}."] if summed.others else []
     wanted = sentence_banner(
         summed.level,
         headline_with_prompt(summed, severities),
@@ -75,10 +76,10 @@ def banner(
         decided=summed.decided,
         notes=[
             *(dashboard.prompt_warnings(prompt)[:_WARNINGS_SHOWN] if prompt else ()),
-            *(() if folds else notes),
+            *(() if folds else (*others, *notes)),
             *inspection.notes,
         ],
-        details=_Details(timed, [summed.proof, *notes], threads) if folds else None,
+        details=_Details(timed, [summed.proof, *others, *notes], threads) if folds else None,
         report=_report(inspection, key) if session is not None and summed.level is not Level.CLEAN else None,
         checks=not example,
         key=key,

@@ -8,6 +8,8 @@ from inspector.analysis.audit.missing_ids import ids_hint
 from inspector.analysis.audit.transmission import transmission_of
 from inspector.analysis.reading import Reading, read
 from inspector.capture.capture import Capture, Endpoint, Event, EventKind, Header
+from inspector.protocol.engines import ENGINES, Engine
+from inspector.protocol.wire.endpoints import spec_of
 from tests.support.streams import CLOSED, GOOD, Step, chat, completion
 
 
@@ -58,3 +60,15 @@ def test_ids_that_were_asked_for_are_not_to_be_asked_for_again(ids_requested: bo
     hint = ids_hint(read(replace(capture, header=replace(capture.header, request=request))))
     assert ("send return_token_ids: true" in hint) is not ids_requested
     assert ("already has `return_token_ids: true`" in hint) is ids_requested
+
+
+@pytest.mark.parametrize("engine", [engine for engine in ENGINES if not engine.no_ids], ids=lambda e: e.name)
+@pytest.mark.parametrize("streamed", [True, False])
+def test_a_hint_names_the_keys_that_such_a_request_has(engine: Engine, streamed: bool) -> None:
+    keys = engine.evidence_request(spec_of(Endpoint.CHAT), streamed=streamed)
+    request = {"stream": streamed, **keys}
+    data = '{"choices": [{"index": 0, "delta": {"content": "Hi"}, "message": {"content": "Hi"}}]}'
+    header = Header(endpoint=Endpoint.CHAT, owned_by=engine.owners[0], request=request)
+    event = Event(data, kind=EventKind.SSE if streamed else EventKind.BODY)
+    hint = ids_hint(read(Capture(header=header, events=[event], end=CLOSED)))
+    assert all(f"`{key}: " in hint for key in keys), hint

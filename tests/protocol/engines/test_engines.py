@@ -9,7 +9,7 @@ import pytest
 
 from inspector.analysis.audit import Code, Kind, Severity
 from inspector.analysis.reading import Reading, read
-from inspector.capture.capture import Capture, Endpoint, Event, parse, render
+from inspector.capture.capture import Capture, Endpoint, Event, EventKind, Header, parse, render
 from inspector.fleet.doctor import CheckState, check_server
 from inspector.inspection.inspection import Inspection, inspect
 from inspector.issues import catalogue, diagnose_text
@@ -28,7 +28,7 @@ from inspector.protocol.wire.endpoints import ASKED, spec_of
 from inspector.protocol.wire.stream import Stream
 from inspector.views.rows import field_rows
 from tests.support.raw_server import page, raw_server, sse, stream
-from tests.support.streams import Step, aborted, chat, chat_chunk
+from tests.support.streams import CLOSED, Step, aborted, chat, chat_chunk
 
 OWNER = "vllm-frontend-rs"
 TWO_ANALYSES: list[Step] = [
@@ -69,9 +69,10 @@ def test_rows_share_nothing_that_tells_them_apart() -> None:
 
 
 def test_the_owner_of_the_model_comes_before_the_fingerprint_and_nothing_means_the_default() -> None:
-    assert engine_of(owned_by=OWNER, fingerprint="vllm-0.33.0-tp1") is VLLM_RUST
-    assert engine_of(owned_by="somebody", fingerprint="vllm-0.33.0-tp1") is VLLM
-    assert engine_of(owned_by="somebody", fingerprint="fp_1") is engine_of() is DEFAULT
+    of_vllm = Stream(fingerprint="vllm-0.33.0-tp1")
+    assert engine_of(owned_by=OWNER, stream=of_vllm) is VLLM_RUST
+    assert engine_of(owned_by="somebody", stream=of_vllm) is VLLM
+    assert engine_of(owned_by="somebody", stream=Stream(fingerprint="fp_1")) is engine_of() is DEFAULT
     assert VLLM.version_of("vllm-0.33.0-tp1") == "0.33.0"
     assert VLLM.version_of("vllm-") is VLLM.version_of(None) is VLLM_RUST.version_of("vllm-0.33.0") is None
 
@@ -176,6 +177,29 @@ def test_ids_at_the_end_of_a_stream_are_read() -> None:
     ]
     ChatReader(stream).receive([Event(chunk) for chunk in chunks])
     assert (stream.choice(0).tokens.ids, stream.choice(0).tokens.events) == ([200005, 17196], [1, 1])
+
+
+@pytest.mark.parametrize(
+    ("payload", "engine"),
+    [
+        ({"nvext": {"completion_token_ids": [200005]}}, DYNAMO),
+        ({"nvext": {"worker_id": {}}}, DYNAMO),
+        ({"sglext": {"output_ids": [[200005]]}}, SGLANG),
+        ({"choices": [{"index": 0, "response_token_ids": [200005]}]}, SGLANG),
+        ({"__verbose": {"tokens": [200005]}}, LLAMA_CPP),
+        ({"nvext": None, "sglext": 1}, DEFAULT),
+    ],
+)
+def test_a_place_of_token_ids_names_the_server_that_alone_has_it(
+    payload: Mapping[str, Any], engine: Engine
+) -> None:
+    text = json.dumps({"choices": [], "system_fingerprint": "vllm-0.33.0", **payload})
+    events = [Event(text, kind=EventKind.BODY)]
+    capture = Capture(header=Header(endpoint=Endpoint.CHAT), events=events, end=CLOSED)
+    response = read(capture)
+    assert reading(owned(capture)).engine is VLLM_RUST, "the model list comes first"
+    assert response.engine is engine
+    assert response.choice.tokens.ids == ([] if engine is DEFAULT or "worker_id" in text else [200005])
 
 
 # --- the Rust front end, by the facts measured on 0.33.0 ---

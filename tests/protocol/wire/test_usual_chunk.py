@@ -153,6 +153,7 @@ def test_what_a_usual_chunk_says_about_the_stream() -> None:
 
 
 def test_ids_in_a_place_of_a_server_are_read_where_it_has_them() -> None:
-    stream = Stream(own_ids=[lambda chunk: chunk.get("ids", ()), lambda _: ()])
-    ChatReader(stream).receive([Event('{"ids":[5],"choices":[]}'), Event('{"other":1,"choices":[]}')])
+    stream = Stream(own_ids={"a": lambda chunk: chunk.get("ids"), "b": lambda chunk: chunk.get("other")})
+    ChatReader(stream).receive([Event('{"ids":[5],"choices":[]}'), Event('{"usual":1,"choices":[]}')])
     assert stream.choice(0).tokens.ids == [5]
+    assert stream.sent_by == "a"

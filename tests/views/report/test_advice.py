@@ -9,7 +9,7 @@ import pytest
 
 from inspector import load_all
 from inspector.inspection.inspection import Inspection, inspect
-from inspector.issues import diagnose_capture, issues, situation_of, steps_for
+from inspector.issues import diagnose_capture, issues, steps_for
 from inspector.issues.json_rows import diagnosis_row
 from inspector.lab.results import captures_of, every_run
 from inspector.views.report.facts import facts
@@ -31,7 +31,7 @@ def releases(text: str) -> set[str]:
 def check(inspection: Inspection) -> None:
     diagnosis = diagnose_capture(inspection.findings, inspection.reading)
     report = facts(inspection)
-    assert (inspection.cause is None) == (not diagnosis.answers) == (not report.issues)
+    assert (inspection.cause is None) == (not diagnosis.answers) == (not report.advice)
     for finding, cause in zip(inspection.findings, inspection.causes, strict=True):
         assert [cause.id] == list(finding.known_issues[:1]) if cause else not finding.known_issues
     results = json.loads(audit_sarif([inspection]))["runs"][0]["results"]
@@ -42,10 +42,10 @@ def check(inspection: Inspection) -> None:
     step = inspection.cause.first_step
     assert step in inspection.verdict.known
     assert audit_row("x", inspection)["verdict"]["cause"]["first_step"] == step
-    situation = situation_of(inspection.reading)
+    situation = inspection.situation
     assert issue_row(inspection.cause.id, situation)["fix"] == step
-    assert diagnosis.answers[0].issue.id == report.issues[0].issue.id == inspection.cause.id
-    assert diagnosis.steps_for(diagnosis.answers[0].issue)[0] == report.steps[0] == step
+    assert diagnosis.answers[0].issue.id == report.advice[0].issue.id == inspection.cause.id
+    assert diagnosis.steps_for(diagnosis.answers[0].issue)[0] == report.advice[0].steps[0].text == step
     assert diagnosis_row("", diagnosis)["answers"][0]["steps"][0] == step
 
     # Nothing else recommends another release than the steps do.
