@@ -60,7 +60,7 @@ def _tap() -> DashboardTap:
         return DashboardTap(
             upstreams,
             runs,
-            path_of=runs.path_of,
+            run_of=runs.get,
             watching=lambda: dashboard.Watch(metrics, dashboard.Retention(runs.folder), spans=spans),
             metrics=dashboard.metrics_app(metrics),
         )

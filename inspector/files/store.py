@@ -4,6 +4,7 @@ Limits file sizes before and after decompression, and never overwrites a recordi
 raise StoreError, unreadable content raises CaptureError; both messages include the fix.
 """
 
+import errno
 import os
 import shutil
 import zlib
@@ -258,7 +259,7 @@ def replacing(path: Path | str, *, private: bool = True) -> Iterator[BinaryIO]:
         if part is not None:
             _remove(part)
         if isinstance(error, OSError | ValueError):
-            raise StoreError(_refused(Path(path), error)) from error
+            raise _refused(Path(path), error) from error
         raise
 
 
@@ -297,8 +298,9 @@ def _packed(pieces: Iterator[bytes], suffix: str) -> Iterator[bytes]:
     yield packer.flush()
 
 
-def _refused(path: Path, error: OSError | ValueError) -> str:
-    return f"{path}: cannot be written ({_words(error)}); choose another path or free disk space"
+def _refused(path: Path, error: OSError | ValueError) -> StoreError:
+    words = f"{path}: cannot be written ({_words(error)}); choose another path or free disk space"
+    return StoreError(words, errno=error.errno if isinstance(error, OSError) else None)
 
 
 def _words(error: OSError | ValueError) -> str:
@@ -314,6 +316,8 @@ class CaptureWriter:
     def __init__(self, file: RawIOBase, path: Path, header: Header) -> None:
         self._file = file
         self._path = path
+        self.size = 0
+        """Bytes of all writes that succeeded; a failed one may have left a part of a line behind them."""
         self._write(header_line(header))
 
     def write(self, events: Sequence[Event]) -> None:
@@ -323,20 +327,28 @@ class CaptureWriter:
 
     def end(self, end: End) -> None:
         """Append how the connection ended, and close the file; raises StoreError for one that was removed."""
-        self._write(end_line(end))
-        removed = self._removed()
-        self.close()
-        if removed:
+        if self._removed():
             raise StoreError(
-                f"{self._path}: was removed while it was being written; keep the folder until the end"
+                f"{self._path}: was removed while it was being written; keep the folder until the end",
+                errno=errno.ENOENT,
             )
+        self._write(end_line(end))
+        self.close()
+
+    def content(self) -> bytes:
+        """What was written, also of a file that was removed since; raises StoreError."""
+        try:
+            self._file.seek(0)
+            return self._file.read(self.size) or b""
+        except (OSError, ValueError) as error:
+            raise _refused(self._path, error) from error
 
     def close(self) -> None:
         """Close the file; without `end` before, how the stream ended stays unknown."""
         try:
             self._file.close()
         except OSError as error:
-            raise StoreError(_refused(self._path, error)) from error
+            raise _refused(self._path, error) from error
 
     def _removed(self) -> bool:
         try:
@@ -346,12 +358,14 @@ class CaptureWriter:
 
     def _write(self, lines: str) -> None:
         unwritten = memoryview(lines.encode("ascii") + b"\n")
+        size = len(unwritten)
         try:
             # The file has no buffer: what a full disk refuses must not be tried again when it is closed.
             while unwritten:
                 unwritten = unwritten[self._file.write(unwritten) :]
         except (OSError, ValueError) as error:  # ValueError: the file is closed
-            raise StoreError(_refused(self._path, error)) from error
+            raise _refused(self._path, error) from error
+        self.size += size
 
     def __enter__(self) -> Self:
         return self
@@ -370,11 +384,12 @@ def open_writer(path: Path | str, header: Header) -> CaptureWriter:
             f"{target}: a recording cannot be compressed while it grows; use a name that ends in .jsonl"
         )
     try:
-        file: RawIOBase = open(target, "xb", buffering=0, opener=_private)  # noqa: SIM115 -- the writer's
+        file: RawIOBase = open(target, "x+b", buffering=0, opener=_private)  # noqa: SIM115 -- the writer's
     except FileExistsError as error:
-        raise StoreError(f"{target}: file already exists; choose another name") from error
+        words = f"{target}: file already exists; choose another name"
+        raise StoreError(words, errno=error.errno) from error
     except (OSError, ValueError) as error:
-        raise StoreError(_refused(target, error)) from error
+        raise _refused(target, error) from error
     try:
         return CaptureWriter(file, target, header)
     except BaseException:

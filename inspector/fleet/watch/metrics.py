@@ -42,6 +42,9 @@ class Metrics:
         self._unaudited = self._counter(
             "unaudited_streams", "Responses without an audit, by reason", ("upstream", "reason")
         )
+        self._unrecorded = self._counter(
+            "unrecorded_responses", "Responses that the disk did not take, by reason", ("upstream", "reason")
+        )
         self._failures = self._counter(
             "canary_failures", "Requests of the canary without a response, by reason", ("upstream", "reason")
         )
@@ -90,6 +93,10 @@ class Metrics:
     def unaudited(self, upstream: str, reason: str) -> None:
         """Count a stream that was not audited."""
         self._unaudited.labels(upstream=upstream, reason=reason).inc()
+
+    def unrecorded(self, upstream: str, reason: str) -> None:
+        """Count a response that the disk did not take; it may have been audited from memory."""
+        self._unrecorded.labels(upstream=upstream, reason=reason).inc()
 
     def failed(self, upstream: str, reason: str) -> None:
         """Count a request of the canary without a response."""
