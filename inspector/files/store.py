@@ -6,6 +6,7 @@ raise StoreError, unreadable content raises CaptureError; both messages include 
 
 import errno
 import os
+import secrets
 import shutil
 import zlib
 from collections.abc import Iterator, Sequence
@@ -248,8 +249,10 @@ def replacing(path: Path | str, *, private: bool = True) -> Iterator[BinaryIO]:
     try:
         if target.is_file() or not target.exists():
             target = Path(os.path.realpath(target))  # what a link leads to is replaced, not the link
-            part = Path(f"{target}.part")
-        with open(part or target, "wb", opener=_private if private else None) as file:
+            part = Path(f"{target}.{secrets.token_hex(4)}.part")
+        # Exclusive: of two writers each has its own, and no link or file of that name is followed or lost.
+        opener = _private if private else None
+        with open(part or target, "wb" if part is None else "xb", opener=opener) as file:
             if part is not None and not private and target.exists():
                 shutil.copymode(target, part)
             yield file
