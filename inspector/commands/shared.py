@@ -124,15 +124,14 @@ def printable(text: str) -> str:
 def write_text(out: str, text: str) -> None:
     """Write a report to a file, or to standard output for `-`; raises StoreError if that fails.
 
-    Reports name the characters that a terminal would act on (`report.escape`), so they are not escaped again.
+    Standard output gets escapes for what a terminal would act on, as in all that is printed.
     """
-    # Lone surrogates come from JSON escapes in a stream; UTF-8 cannot encode them.
-    content = text.encode("utf-8", "replace")
     if out == "-":
-        print(content.decode("utf-8"), end="")
+        print("\n".join(map(printable, text.split("\n"))), end="")
         return
     with replacing(out, private=False) as file:
-        file.write(content)
+        # Lone surrogates come from JSON escapes in a stream; UTF-8 cannot encode them.
+        file.write(text.encode("utf-8", "replace"))
 
 
 def one_on_standard_output(arguments: Namespace) -> None:
