@@ -15,7 +15,7 @@ from inspector.analysis.reading import Reading
 from inspector.capture.capture import Capture
 from inspector.capture.errors import InspectorError
 from inspector.capture.formats import count
-from inspector.files.store import load_all, loads_all, replacing
+from inspector.files.store import LIMIT_BYTES, load_all, loads_all, read_at_most, replacing
 
 
 class Commands(Protocol):
@@ -56,8 +56,8 @@ def whole_number(text: str) -> int:
 
 
 def stdin_bytes() -> bytes:
-    """Read standard input to its end."""
-    return sys.stdin.buffer.read()
+    """Read standard input to its end, or as far as a file may be long."""
+    return read_at_most(sys.stdin.buffer, LIMIT_BYTES + 1)
 
 
 def captures(file: str) -> list[tuple[str, Capture]]:

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from io import RawIOBase
+from io import BytesIO, RawIOBase
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Final, Protocol, Self
@@ -63,6 +63,13 @@ _FOLDS: Final = 300
 _FOLDED_FROM: Final = 32 * 2**20
 """A packed file may always expand to so much, and beyond it `_FOLDS`-fold."""
 _ZSTD_SLICE: Final = 1024  # a zstd block of 4 bytes stands for up to 128 KiB: small slices bound the step
+
+
+class Readable(Protocol):
+    """A file, or what decompresses one."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most `size` bytes; none at the end."""
 
 
 class Builtin(Row, frozen=True, kw_only=True):
@@ -117,8 +124,16 @@ def load(path: Path | str, *, limit_bytes: int = LIMIT_BYTES) -> Capture:
 def load_all(path: Path | str, *, limit_bytes: int = LIMIT_BYTES) -> list[Capture]:
     """The captures of a file, one or more; raises as `load` does."""
     with disk_errors(path), Path(path).open("rb") as file:
-        content = file.read(limit_bytes + 1)
+        content = read_at_most(file, limit_bytes + 1)
     return loads_all(content, str(path), limit_bytes=limit_bytes)
+
+
+def read_at_most(file: Readable, size: int) -> bytes:
+    """The first bytes of a file; takes memory for what there is, not for `size`."""
+    content = BytesIO()
+    while (left := size - content.tell()) > 0 and (piece := file.read(min(left, _STEP))):
+        content.write(piece)
+    return content.getvalue()
 
 
 @contextmanager
