@@ -197,7 +197,8 @@ class Registry:
             return run.audit()
         finally:
             with self._lock:
-                self._auditing[run.id] = self._clock()
+                if run.id in self._runs:  # else it was forgotten meanwhile
+                    self._auditing[run.id] = self._clock()
 
     # --- inside ---
 
