@@ -21,7 +21,7 @@ from inspector.protocol.harmony.transcript import Message, Transcript
 from inspector.protocol.harmony.vocab import MARKERS, Marker
 
 _TOKENS_AT_MOST: Final = 60_000
-"""Tokens parsed in all while shrinking: three seconds at most, at 20,000 tokens of a long header per second."""
+"""Tokens parsed in all while shrinking: three seconds, at 20,000 tokens of a long header per second."""
 
 _NEIGHBOURS: Final = 4
 
