@@ -5,6 +5,7 @@ the feed of live runs that the Live page reads, the built-in server that plays c
 (`/playback/v1/...`), and the tap (`/tap/<name>/v1/...`) for the upstreams that the environment names.
 """
 
+import logging
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -60,7 +61,7 @@ def _tap() -> DashboardTap:
         return DashboardTap(
             upstreams,
             runs,
-            path_of=runs.path_of,
+            run_of=runs.get,
             watching=lambda: dashboard.Watch(metrics, dashboard.Retention(runs.folder), spans=spans),
             metrics=dashboard.metrics_app(metrics),
         )
@@ -86,6 +87,8 @@ shutdown = dashboard.Shutdown(tap.stop)
 async def lifespan(app: object) -> AsyncIterator[None]:
     """From the start of the server to its end."""
     dashboard.listening_without_delay()
+    dashboard.end_half_requests()
+    dashboard.say_once_that_none_is_accepted(logging.getLogger(__name__).warning)
     async with warmed(FIRST_PAGE), tap.lifespan(app), shutdown.lifespan(app):
         yield
 

@@ -62,6 +62,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except InspectorError as error:
         tell(f"inspector: {error}")
         return 2
+    except MemoryError:
+        tell("inspector: not enough memory; raise the limit (ulimit -v), or pass smaller files")
+        return 2
     except BrokenPipeError:  # `inspector tokens FILE | head`: the reader has stopped
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

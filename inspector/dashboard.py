@@ -109,6 +109,7 @@ from inspector.lab.table import totals as matrix_totals
 from inspector.net.client.address import Server, SettingHints
 from inspector.net.client.outcome import OutcomeKind, RequestFailed
 from inspector.net.client.request import LiveRequest, parse_messages, parse_tools
+from inspector.net.half_requests import end_half_requests
 from inspector.net.hosts import trusted_hosts
 from inspector.net.playback import FAULTS, playback_routes
 from inspector.net.reference_clients import ClientReading, python_reading
@@ -118,7 +119,7 @@ from inspector.net.runs.registry import Registry, registry
 from inspector.net.runs.run import LiveRun, Pace, RunState
 from inspector.net.runs.trial import RUNS_AT_MOST, Trial, has_output
 from inspector.net.shutdown import Shutdown
-from inspector.net.sockets import listening_without_delay
+from inspector.net.sockets import listening_without_delay, say_once_that_none_is_accepted
 from inspector.net.tap import DashboardTap, Upstream, configured_upstreams
 from inspector.protocol.harmony.vocab import encoding
 from inspector.protocol.wire.endpoints import asked_endpoints, spec_of
@@ -234,6 +235,7 @@ __all__ = [
     "duration",
     "empty_strip",
     "encoding",
+    "end_half_requests",
     "event_rows",
     "explain",
     "failure_words",
@@ -288,6 +290,7 @@ __all__ = [
     "release_name",
     "run_rows",
     "runs_routes",
+    "say_once_that_none_is_accepted",
     "scan_example",
     "scan_stamp",
     "schema_violations",

@@ -15,12 +15,13 @@ if query is None:
     st.stop()
 try:
     library = parts.opened(query.folder)
-    summary = dashboard.library_summary(library, query.words)
-    groups = summary.versions if query.by == "version" else library.groups(query.by, query.words)
-    st.markdown(f"# {plain(summary.sentence)}")
-    parts.groups(library, query, groups)
-    parts.kinds_and_causes(library, query, summary)
-    parts.captures_table(session, library, query, summary.counts.captures + summary.counts.unread)
+    with library.within():
+        summary = dashboard.library_summary(library, query.words)
+        groups = summary.versions if query.by == "version" else library.groups(query.by, query.words)
+        st.markdown(f"# {plain(summary.sentence)}")
+        parts.groups(library, query, groups)
+        parts.kinds_and_causes(library, query, summary)
+        parts.captures_table(session, library, query, summary.counts.captures + summary.counts.unread)
 except InspectorError as error:
     show_error(error)
     st.stop()

@@ -31,7 +31,14 @@ class CaptureError(InspectorError):
 
 
 class StoreError(InspectorError):
-    """A disk operation failed; the message names the path and the fix."""
+    """A disk operation failed; the message names the path and the fix.
+
+    `errno` is the operating system's code, where it gave one.
+    """
+
+    def __init__(self, message: str, *, errno: int | None = None) -> None:
+        super().__init__(message)
+        self.errno = errno
 
 
 class ConnectionFailed(InspectorError):

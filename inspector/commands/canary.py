@@ -70,7 +70,9 @@ def run(arguments: Namespace) -> int:
     server = server_of(arguments)
     if arguments.metrics is None and arguments.otel is None and not arguments.once:
         raise InspectorError("nothing receives the results; pass --metrics PORT, --otel, or both, or --once")
-    with watching(arguments, folder, {arguments.name: server.v1}, always=True) as watched:
+    addresses = {arguments.name: server.v1}
+    # The canary says each failure itself.
+    with watching(arguments, folder, addresses, say=lambda _: None, always=True) as watched:
         assert watched is not None  # noqa: S101 -- always
         canary = Canary(
             server,

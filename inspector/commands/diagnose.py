@@ -11,6 +11,7 @@ from typing import Any, Final, cast
 from inspector.capture.errors import StoreError
 from inspector.commands.shared import Commands, advice_lines, print_json, say
 from inspector.files.compression import HEAD, decompress
+from inspector.files.store import read_at_most
 from inspector.inspection.triage import may_be_capture, most_bytes, of_content
 from inspector.issues import (
     Diagnosis,
@@ -95,7 +96,7 @@ def _stream(file: "io.BufferedReader[Any]", name: str) -> Diagnosis:
     if not may_be_capture(head):
         return diagnose_text(lines_of_file(file))
     limit = most_bytes(head)
-    content = file.read(limit + 1)
+    content = read_at_most(file, limit + 1)
     if len(content) <= limit:
         return of_content(content, name)[0]
     return diagnose_text(chain(lines_of_file(io.BytesIO(content)), lines_of_file(file)))

@@ -59,7 +59,7 @@ def run(arguments: Namespace) -> int:
     """Query and print."""
     if arguments.json and arguments.csv == "-":
         raise InspectorError("only one of --json and --csv - can go to standard output; give --csv a file")
-    with Library(scan_folder(arguments.folder)) as library:
+    with Library(scan_folder(arguments.folder)) as library, library.within():
         summary = summarise(library, arguments.filter)
         groups = (arguments.group_by, library.groups(arguments.group_by, arguments.filter))
         rows = library.rows(

@@ -70,7 +70,7 @@ def run(arguments: Namespace) -> int:
         changes["tokens_per_s"] = arguments.tokens_per_s
     settings = PlaybackSettings().changed(changes)
     captures = _captures([Path(file) for file in arguments.files])
-    routes = playback_routes(lambda: captures, prefix="", settings=settings)
+    routes = playback_routes(lambda: captures, prefix="", settings=settings, origins=arguments.allow_origin)
     lines = [
         f"{len(captures)} captures at {{address}}/v1 (models: {{address}}/v1/models); press Ctrl-C to stop"
     ]

@@ -13,9 +13,10 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from inspector.capture.errors import InspectorError
-from inspector.commands.shared import say
+from inspector.commands.shared import say, tell
+from inspector.net.half_requests import end_half_requests
 from inspector.net.hosts import HOSTS_VARIABLE, TrustedHosts
-from inspector.net.sockets import without_delay
+from inspector.net.sockets import say_once_that_none_is_accepted, without_delay
 
 
 def add_address_options(parser: ArgumentParser, *, port: int) -> None:
@@ -108,6 +109,11 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, stopping: Callable[[], None]) -> None:
         super().__init__(config)
         self._stopping = stopping
+        end_half_requests()
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        say_once_that_none_is_accepted(tell)
+        await super().serve(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self._stopping()

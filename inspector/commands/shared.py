@@ -15,7 +15,7 @@ from inspector.analysis.reading import Reading
 from inspector.capture.capture import Capture
 from inspector.capture.errors import InspectorError
 from inspector.capture.formats import count
-from inspector.files.store import load_all, loads_all, replacing
+from inspector.files.store import LIMIT_BYTES, load_all, loads_all, read_at_most, replacing
 from inspector.issues import Advice, Alternative
 
 
@@ -57,8 +57,8 @@ def whole_number(text: str) -> int:
 
 
 def stdin_bytes() -> bytes:
-    """Read standard input to its end."""
-    return sys.stdin.buffer.read()
+    """Read standard input to its end, or as far as a file may be long."""
+    return read_at_most(sys.stdin.buffer, LIMIT_BYTES + 1)
 
 
 def captures(file: str) -> list[tuple[str, Capture]]:
@@ -125,15 +125,14 @@ def printable(text: str) -> str:
 def write_text(out: str, text: str) -> None:
     """Write a report to a file, or to standard output for `-`; raises StoreError if that fails.
 
-    Reports name the characters that a terminal would act on (`report.escape`), so they are not escaped again.
+    Standard output gets escapes for what a terminal would act on, as in all that is printed.
     """
-    # Lone surrogates come from JSON escapes in a stream; UTF-8 cannot encode them.
-    content = text.encode("utf-8", "replace")
     if out == "-":
-        print(content.decode("utf-8"), end="")
+        print("\n".join(map(printable, text.split("\n"))), end="")
         return
     with replacing(out, private=False) as file:
-        file.write(content)
+        # Lone surrogates come from JSON escapes in a stream; UTF-8 cannot encode them.
+        file.write(text.encode("utf-8", "replace"))
 
 
 def one_on_standard_output(arguments: Namespace) -> None:

@@ -121,14 +121,17 @@ def _serve(
     sinks: list[RedactingSink] = []
 
     def sink(name: str) -> Sink:
-        finished = (lambda _: None) if watched is None else partial(watched.watch.ended, name)
-        # Where metrics count them, they are not told one by one.
-        if not arguments.redact_text:
-            return FolderSink(folder, say=tell if watched is None else lambda _: None, finished=finished)
-        failed = (
-            (lambda: None) if watched is None else partial(watched.metrics.unaudited, name, "not redacted")
-        )
-        sinks.append(RedactingSink(folder, say=tell, finished=finished, failed=failed))
+        if watched is None:
+            if not arguments.redact_text:
+                return FolderSink(folder, say=tell)
+            sinks.append(RedactingSink(folder, say=tell))
+            return sinks[-1]
+        finished = partial(watched.watch.ended, name)
+        unwritten = partial(watched.watch.unwritten, name)
+        if not arguments.redact_text:  # metrics count the recordings; they are not said one by one
+            return FolderSink(folder, finished=finished, unwritten=unwritten)
+        failed = partial(watched.metrics.unaudited, name, "not redacted")
+        sinks.append(RedactingSink(folder, say=tell, finished=finished, failed=failed, unwritten=unwritten))
         return sinks[-1]
 
     taps = [_tap(upstream, sink(upstream.name), watched, arguments.sample) for upstream in upstreams]

@@ -2,13 +2,14 @@
 
 import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from math import inf
 from pathlib import Path
 from typing import Final
 
 from inspector.commands.serving import port_number, serving_beside
+from inspector.commands.shared import tell
 from inspector.fleet.watch import Keep, Metrics, Retention, Watch, metrics_app
 from inspector.fleet.watch.spans import Spans
 
@@ -86,11 +87,17 @@ class Watching:
 
 @contextmanager
 def watching(
-    arguments: Namespace, folder: Path, addresses: Mapping[str, str] | None = None, *, always: bool = False
+    arguments: Namespace,
+    folder: Path,
+    addresses: Mapping[str, str] | None = None,
+    *,
+    say: Callable[[str], None] = tell,
+    always: bool = False,
 ) -> Iterator[Watching | None]:
     """Audit and serve metrics while the context lasts, `always` or if that was asked for; else None.
 
-    `addresses` are those of the servers, by name. Raises InspectorError if the port is taken.
+    `addresses` are those of the servers, by name; `say` receives a line a minute while recordings
+    fail. Raises InspectorError if the port is taken.
     """
     if arguments.metrics is None and arguments.otel is None and not always:
         yield None
@@ -98,7 +105,7 @@ def watching(
     spans = None if arguments.otel is None else Spans(arguments.otel, addresses=addresses)
     metrics = Metrics()
     retention = Retention(folder, arguments.keep, most_bytes=arguments.keep_bytes, most_s=arguments.keep_for)
-    watch = Watch(metrics, retention, spans=spans)
+    watch = Watch(metrics, retention, spans=spans, say=say)
     with ExitStack() as stack:
         address = ""
         if arguments.metrics is not None:

@@ -4,13 +4,15 @@ Limits file sizes before and after decompression, and never overwrites a recordi
 raise StoreError, unreadable content raises CaptureError; both messages include the fix.
 """
 
+import errno
 import os
+import secrets
 import shutil
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from io import RawIOBase
+from io import BytesIO, RawIOBase
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Final, Protocol, Self
@@ -61,6 +63,13 @@ _FOLDS: Final = 300
 _FOLDED_FROM: Final = 32 * 2**20
 """A packed file may always expand to so much, and beyond it `_FOLDS`-fold."""
 _ZSTD_SLICE: Final = 1024  # a zstd block of 4 bytes stands for up to 128 KiB: small slices bound the step
+
+
+class Readable(Protocol):
+    """A file, or what decompresses one."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most `size` bytes; none at the end."""
 
 
 class Builtin(Row, frozen=True, kw_only=True):
@@ -115,8 +124,16 @@ def load(path: Path | str, *, limit_bytes: int = LIMIT_BYTES) -> Capture:
 def load_all(path: Path | str, *, limit_bytes: int = LIMIT_BYTES) -> list[Capture]:
     """The captures of a file, one or more; raises as `load` does."""
     with disk_errors(path), Path(path).open("rb") as file:
-        content = file.read(limit_bytes + 1)
+        content = read_at_most(file, limit_bytes + 1)
     return loads_all(content, str(path), limit_bytes=limit_bytes)
+
+
+def read_at_most(file: Readable, size: int) -> bytes:
+    """The first bytes of a file; takes memory for what there is, not for `size`."""
+    content = BytesIO()
+    while (left := size - content.tell()) > 0 and (piece := file.read(min(left, _STEP))):
+        content.write(piece)
+    return content.getvalue()
 
 
 @contextmanager
@@ -247,8 +264,10 @@ def replacing(path: Path | str, *, private: bool = True) -> Iterator[BinaryIO]:
     try:
         if target.is_file() or not target.exists():
             target = Path(os.path.realpath(target))  # what a link leads to is replaced, not the link
-            part = Path(f"{target}.part")
-        with open(part or target, "wb", opener=_private if private else None) as file:
+            part = Path(f"{target}.{secrets.token_hex(4)}.part")
+        # Exclusive: of two writers each has its own, and no link or file of that name is followed or lost.
+        opener = _private if private else None
+        with open(part or target, "wb" if part is None else "xb", opener=opener) as file:
             if part is not None and not private and target.exists():
                 shutil.copymode(target, part)
             yield file
@@ -258,7 +277,7 @@ def replacing(path: Path | str, *, private: bool = True) -> Iterator[BinaryIO]:
         if part is not None:
             _remove(part)
         if isinstance(error, OSError | ValueError):
-            raise StoreError(_refused(Path(path), error)) from error
+            raise _refused(Path(path), error) from error
         raise
 
 
@@ -297,8 +316,9 @@ def _packed(pieces: Iterator[bytes], suffix: str) -> Iterator[bytes]:
     yield packer.flush()
 
 
-def _refused(path: Path, error: OSError | ValueError) -> str:
-    return f"{path}: cannot be written ({_words(error)}); choose another path or free disk space"
+def _refused(path: Path, error: OSError | ValueError) -> StoreError:
+    words = f"{path}: cannot be written ({_words(error)}); choose another path or free disk space"
+    return StoreError(words, errno=error.errno if isinstance(error, OSError) else None)
 
 
 def _words(error: OSError | ValueError) -> str:
@@ -314,6 +334,8 @@ class CaptureWriter:
     def __init__(self, file: RawIOBase, path: Path, header: Header) -> None:
         self._file = file
         self._path = path
+        self.size = 0
+        """Bytes of all writes that succeeded; a failed one may have left a part of a line behind them."""
         self._write(header_line(header))
 
     def write(self, events: Sequence[Event]) -> None:
@@ -323,20 +345,28 @@ class CaptureWriter:
 
     def end(self, end: End) -> None:
         """Append how the connection ended, and close the file; raises StoreError for one that was removed."""
-        self._write(end_line(end))
-        removed = self._removed()
-        self.close()
-        if removed:
+        if self._removed():
             raise StoreError(
-                f"{self._path}: was removed while it was being written; keep the folder until the end"
+                f"{self._path}: was removed while it was being written; keep the folder until the end",
+                errno=errno.ENOENT,
             )
+        self._write(end_line(end))
+        self.close()
+
+    def content(self) -> bytes:
+        """What was written, also of a file that was removed since; raises StoreError."""
+        try:
+            self._file.seek(0)
+            return self._file.read(self.size) or b""
+        except (OSError, ValueError) as error:
+            raise _refused(self._path, error) from error
 
     def close(self) -> None:
         """Close the file; without `end` before, how the stream ended stays unknown."""
         try:
             self._file.close()
         except OSError as error:
-            raise StoreError(_refused(self._path, error)) from error
+            raise _refused(self._path, error) from error
 
     def _removed(self) -> bool:
         try:
@@ -346,12 +376,14 @@ class CaptureWriter:
 
     def _write(self, lines: str) -> None:
         unwritten = memoryview(lines.encode("ascii") + b"\n")
+        size = len(unwritten)
         try:
             # The file has no buffer: what a full disk refuses must not be tried again when it is closed.
             while unwritten:
                 unwritten = unwritten[self._file.write(unwritten) :]
         except (OSError, ValueError) as error:  # ValueError: the file is closed
-            raise StoreError(_refused(self._path, error)) from error
+            raise _refused(self._path, error) from error
+        self.size += size
 
     def __enter__(self) -> Self:
         return self
@@ -370,11 +402,12 @@ def open_writer(path: Path | str, header: Header) -> CaptureWriter:
             f"{target}: a recording cannot be compressed while it grows; use a name that ends in .jsonl"
         )
     try:
-        file: RawIOBase = open(target, "xb", buffering=0, opener=_private)  # noqa: SIM115 -- the writer's
+        file: RawIOBase = open(target, "x+b", buffering=0, opener=_private)  # noqa: SIM115 -- the writer's
     except FileExistsError as error:
-        raise StoreError(f"{target}: file already exists; choose another name") from error
+        words = f"{target}: file already exists; choose another name"
+        raise StoreError(words, errno=error.errno) from error
     except (OSError, ValueError) as error:
-        raise StoreError(_refused(target, error)) from error
+        raise _refused(target, error) from error
     try:
         return CaptureWriter(file, target, header)
     except BaseException:

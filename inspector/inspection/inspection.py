@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
+from typing import Final
 
 from inspector.analysis.alignment import Alignment, alignments
 from inspector.analysis.audit import (
@@ -24,7 +25,7 @@ from inspector.analysis.reading import ChoiceReading, Reading, read
 from inspector.capture.bounds import FINDINGS
 from inspector.capture.capture import Capture
 from inspector.capture.errors import InspectorError
-from inspector.capture.formats import number
+from inspector.capture.formats import clip, number
 from inspector.issues import (
     Advice,
     Cause,
@@ -36,6 +37,9 @@ from inspector.issues import (
     matches_of,
     with_known_issues,
 )
+
+
+_STOP_SHOWN: Final = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +112,11 @@ def examine(reading: Reading) -> Examined:
     findings = with_known_issues(audited[:FINDINGS], answers)
     judged = verdict(reading, [*findings, *audited[FINDINGS:]], transmission)
     matches = matches_of(reading, findings, answers, judged.clauses)
+    stops = dict.fromkeys(each.delivered_stop for each in aligned.values() if each and each.delivered_stop)
+    notes = [
+        f"The text ends with the stop string “{clip(stop, _STOP_SHOWN)}”, which OpenAI's API leaves out."
+        for stop in stops
+    ]
     cut = f"Only the first {number(FINDINGS)} of {number(len(audited))} findings are listed."
     examined = Examined(
         reading=reading,
@@ -116,7 +125,7 @@ def examine(reading: Reading) -> Examined:
         findings=findings,
         matches=matches,
         verdict=judged,
-        notes=(*reading.notes, cut) if len(audited) > FINDINGS else reading.notes,
+        notes=(*reading.notes, *notes, *((cut,) if len(audited) > FINDINGS else ())),
     )
     cause = examined.cause
     return examined if cause is None else replace(examined, verdict=replace(judged, known=cause.sentence))

@@ -8,7 +8,7 @@ from typing import BinaryIO, Final
 from inspector.analysis.reading import Reader
 from inspector.capture.capture import Capture, End, Event, Header, parse_content
 from inspector.capture.errors import InspectorError
-from inspector.files.store import LIMIT_BYTES, disk_errors
+from inspector.files.store import LIMIT_BYTES, disk_errors, read_at_most
 from inspector.inspection.inspection import Inspection, examine, inspection_of
 
 _EVERY_S: Final = 0.5
@@ -77,7 +77,7 @@ def _lines(file: BinaryIO, name: str, every_s: float, sleep: Callable[[float], o
     """The first line, then all whole lines that were added since."""
     kept, read, first = b"", 0, True
     while True:
-        added = file.read(LIMIT_BYTES - read + 1)
+        added = read_at_most(file, LIMIT_BYTES - read + 1)
         read += len(added)
         if read > LIMIT_BYTES:
             raise InspectorError(f"{name}: larger than the limit of {LIMIT_BYTES // 2**20} MiB")

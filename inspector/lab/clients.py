@@ -19,6 +19,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -190,11 +191,18 @@ NO_CLIENTS: Final = ClientMatrix({})
 
 def load_clients(folder: Path | None = None) -> ClientMatrix:
     """The results in a folder; without one, the shipped ones and those of this machine's lab."""
+    paths = [results / FILE for results in (result_folders() if folder is None else (folder,))]
+    return _loaded(tuple((path, path.stat().st_mtime_ns) for path in paths if path.exists()))
+
+
+@lru_cache(
+    maxsize=2
+)  # the Matrix page loads them on each rerun, and each of its sessions keeps what it loaded
+def _loaded(files: tuple[tuple[Path, int], ...]) -> ClientMatrix:
     rows: dict[str, _Rows] = {}
-    for results in result_folders() if folder is None else (folder,):
-        if (path := results / FILE).exists():
-            for client, own in _read(path).items():
-                rows.setdefault(client, {}).update(own)
+    for path, _ in files:
+        for client, own in _read(path).items():
+            rows.setdefault(client, {}).update(own)
     return ClientMatrix(rows)
 
 

@@ -10,13 +10,22 @@ uvloop sets the option itself, so this shows only where it is not installed. To 
     curl -s -o /dev/null -w '%{time_total}\n' 'http://127.0.0.1:8501/_stcore/health?[1-40]'
 """
 
+import asyncio
+import errno
 import os
 import socket
 import stat
+import time
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Final
+from math import inf
+from typing import Any, Final
 
 _OPEN: Final = "/dev/fd"
+_EACH_S: Final = 60.0
+_RETRY_S: Final = 2.0
+_NO_ROOM: Final = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
+"""Why the system accepts no further connection."""
 
 
 def without_delay(listening: socket.socket) -> None:
@@ -46,3 +55,28 @@ def _changed(number: int) -> bool:
             return False
         without_delay(duplicate)
     return True
+
+
+def say_once_that_none_is_accepted(
+    say: Callable[[str], None], *, clock: Callable[[], float] = time.monotonic
+) -> None:
+    """Have the running loop say in one line a minute that it accepts no connections.
+
+    asyncio logs a traceback for each of the 2,048 attempts that it makes in a second.
+    """
+    next_s, last_s = clock(), -inf
+
+    def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        nonlocal next_s, last_s
+        error, now_s = context.get("exception"), clock()
+        if isinstance(error, ValueError) and now_s - last_s < _RETRY_S:
+            return  # it tries again, once for each attempt, and the socket was closed meanwhile
+        if "socket" not in context or not isinstance(error, OSError) or error.errno not in _NO_ROOM:
+            loop.default_exception_handler(context)
+            return
+        last_s = now_s
+        if now_s >= next_s:
+            next_s = now_s + _EACH_S
+            say(f"no new connection is accepted ({error.strerror}); raise the limit, e.g. ulimit -n 4096")
+
+    asyncio.get_running_loop().set_exception_handler(handle)

@@ -11,10 +11,11 @@ _FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r")
 def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
     """The rows below the names of their columns.
 
-    Cells that a spreadsheet would run as a formula get a leading apostrophe; lists become words.
+    Cells that a spreadsheet would run as a formula get a leading apostrophe, and all are quoted: where the
+    separator is a semicolon, a bare `x;=1+1` is two cells. Lists become words.
     """
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+    writer = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_ALL)
     writer.writerow(columns)
     writer.writerows([_cell(row[column]) for column in columns] for row in rows)
     return out.getvalue()

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from inspector.cli import main
-from inspector.files.store import builtin
+from inspector.commands.shared import write_text
+from inspector.files.store import builtin, load, save
 from inspector.protocol.harmony.vocab import encode
 from tests.support.listening import listening
 
@@ -124,6 +126,28 @@ def test_every_command_over_captures_whose_every_string_is_an_attack(
     harmless(capsys, "scan", "--out", out, "--json")
     harmless(capsys, "library", out, "--rows", "50", "--group-by", "model")
     harmless(capsys, "library", out, "--rows", "50", "--json")
+    assert "\\x1b[2J" in harmless(capsys, "library", out, "--csv", "-")
+
+
+def test_a_report_on_standard_output_keeps_its_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    write_text("-", f'"{ATTACK}","two\nlines"\n')
+    text = capsys.readouterr().out
+    assert FORBIDDEN.search(text) is None
+    assert text.endswith('","two\nlines"\n')
+
+
+def test_a_server_cannot_fill_the_screen_with_its_version(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capture = load(FILES[0])
+    name = tmp_path / "a.jsonl"
+    save(replace(capture, header=replace(capture.header, server_version="9" * 300)), name)
+    main(["audit", str(name)])
+    main(["scan", str(name), "--out", str(tmp_path / "out"), "--quiet"])
+    main(["library", str(tmp_path / "out"), "--rows", "1"])
+    printed = capsys.readouterr().out
+    assert f" {'9' * 59}… " in printed.replace(",", " ")
+    assert "9" * 60 not in printed
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,22 @@ def runs_of(version: str, front_end: str, step: str) -> list[MatrixRun]:
     ]
 
 
+def test_the_results_are_in_memory_once_until_their_file_changes(tmp_path: Path) -> None:
+    """Each session of the Matrix page keeps what it loaded."""
+    assert load_clients() is load_clients()
+    key = ("run", Endpoint.CHAT, "plain")
+    write(tmp_path / FILE, {NODE: {key: "read"}})
+    before = load_clients(tmp_path)
+    write(tmp_path / FILE, {NODE: {key: "unreadable"}})
+    (tmp_path / FILE).touch()
+    assert [
+        dict(rows)[key] for matrix in (before, load_clients(tmp_path)) for rows in matrix.rows.values()
+    ] == [
+        "read",
+        "unreadable",
+    ]
+
+
 def unread(client: str, version: str, endpoint: Endpoint, script: str, front_end: str = "python") -> bool:
     [run] = runs_of(version, front_end, "3")
     return load_clients().view(client, run).scores[endpoint, script].outcome is ScriptOutcome.SILENT

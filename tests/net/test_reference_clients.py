@@ -1,10 +1,11 @@
 """The official Python SDK as a reader of recorded responses."""
 
+import warnings
 from dataclasses import replace
 
 import pytest
 
-from inspector.capture.capture import Capture, End
+from inspector.capture.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.files.store import builtin, load
 from inspector.lab.results import named_capture
 from inspector.net.reference_clients import ClientOutcome, python_reading
@@ -87,3 +88,13 @@ def test_any_recorded_response_is_read_without_an_exception(name: str) -> None:
     python_reading(capture)
     for length in range(0, len(capture.events), max(1, len(capture.events) // 6)):
         python_reading(replace(capture, events=capture.events[:length]))
+
+
+def test_values_of_other_types_warn_nobody(recwarn: pytest.WarningsRecorder) -> None:
+    whole = '{"id": 7, "object": "chat.completion", "usage": {"completion_tokens": "x"}, "choices": [%s]}'
+    choice = '{"index": "0", "finish_reason": 5, "message": {"role": "assistant", "content": ["a"]}}'
+    header = Header(endpoint=Endpoint.CHAT, status=200)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        python_reading(Capture(header=header, events=[Event(whole % choice, kind=EventKind.BODY)]))
+    assert [str(warning.message) for warning in recwarn] == []

@@ -97,6 +97,29 @@ def test_an_address_names_no_folder(captures: Path, tmp_path: Path) -> None:
     assert page(scan=str(tmp_path / "evals")).info
 
 
+def offering() -> None:
+    """The picker alone, with a folder typed into it: AppTest cannot type what is no option."""
+    import streamlit as st  # noqa: PLC0415 -- runs as a script of its own
+
+    from pages.parts.library import choosing  # noqa: PLC0415
+    from pages.ui import state  # noqa: PLC0415
+
+    if folder := st.session_state.pop("typed", ""):
+        st.session_state["library_scan"] = folder
+        choosing._take_folder("library_scan", [])
+    choosing.choose(state.current())
+
+
+def test_a_folder_that_is_typed_is_offered_in_its_session_only(archive: Path, tmp_path: Path) -> None:
+    scanned(tmp_path / "evals", FIXTURES / "chat-tool-call-leak-vllm-0.14.1.jsonl")
+    mine, other = (AppTest.from_function(offering, default_timeout=60) for _ in range(2))
+    mine.session_state["typed"] = str(tmp_path / "evals")
+    assert mine.run().selectbox(key="library_scan").options == ["scan", "evals"]
+    assert other.run().selectbox(key="library_scan").options == ["scan"]
+    other.query_params["scan"] = "evals"
+    assert other.run().selectbox(key="library_scan").value == "scan"
+
+
 def test_the_example_is_one_click_away(
     captures: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

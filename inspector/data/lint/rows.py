@@ -21,7 +21,7 @@ import zstandard
 
 from inspector.capture.errors import CaptureError, InspectorError
 from inspector.files.compression import HEAD, decompress
-from inspector.files.store import disk_errors
+from inspector.files.store import disk_errors, read_at_most
 from inspector.protocol.wire.stream import loads
 
 ROW_BYTES: Final = 64 * 2**20
@@ -163,7 +163,7 @@ def _kind(value: object) -> str:
 
 def _document(file: IO[bytes], name: str) -> Iterator[Row]:
     """The elements of an array, or the samples of an Inspect log in JSON."""
-    content = file.read(ROW_BYTES + 1)
+    content = read_at_most(file, ROW_BYTES + 1)
     if len(content) > ROW_BYTES:
         raise CaptureError(
             name,
@@ -225,7 +225,7 @@ def _samples(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo]) -> Iterat
 def _unpacked(file: IO[bytes], member: zipfile.ZipInfo) -> bytes:
     """The bytes of a member, at most one more than a row may have."""
     if member.compress_type in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
-        return file.read(ROW_BYTES + 1)
+        return read_at_most(file, ROW_BYTES + 1)
     content = bytearray()
     while len(content) <= ROW_BYTES and (piece := file.read(_STEP)):  # more is expanded than is asked for
         content += piece

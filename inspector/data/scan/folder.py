@@ -36,7 +36,7 @@ PART_CAPTURES: Final = 2000
 _PART_FINDINGS: Final = 20_000
 _FORMAT: Final = "harmony_scan"
 _VERSION: Final = 1
-_PART: Final = re.compile(r"(?:captures|findings)-[0-9]{6,9}\.parquet(?:\.part)?")
+_PART: Final = re.compile(r"(?:captures|findings)-[0-9]{6,9}\.parquet(?:\.(?:[0-9a-f]{8}\.)?part)?")
 _NUMBER: Final = re.compile(r"[0-9]{6,9}")
 
 

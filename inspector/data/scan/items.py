@@ -11,7 +11,7 @@ from inspector.capture.errors import StoreError
 from inspector.data.scan.local import open_at_once, read_at_once
 from inspector.data.scan.remote import is_url, open_url
 from inspector.data.scan.zips import Archive, opened_zip
-from inspector.files.store import LIMIT_BYTES, disk_errors
+from inspector.files.store import LIMIT_BYTES, disk_errors, read_at_most
 
 _FILE_URL: Final = "file://"
 
@@ -91,7 +91,7 @@ def _version(path: str) -> Hashable:
 def _remote(item: Item) -> bytes:
     with open_url(item.path) as file:
         try:
-            return file.read(LIMIT_BYTES + 1)
+            return read_at_most(file, LIMIT_BYTES + 1)
         except Exception as error:  # each object store has errors of its own
             words = f"cannot be read ({error}); check the object and your access"
             raise StoreError(f"{item.name}: {words}") from error

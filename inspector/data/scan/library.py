@@ -5,13 +5,17 @@ and memory. Queries are texts of this program; the condition of a filter is what
 """
 
 import os
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache, partial
+from math import inf
 from pathlib import Path
 from threading import Timer
-from typing import Any, Final, Self
+from typing import Any, Final, Self, cast
 
 from inspector.analysis.audit import Severity
 from inspector.capture.errors import InspectorError, StoreError
@@ -57,7 +61,10 @@ SORTS: Final = tuple(column.name for column in CAPTURES if not column.hidden)
 
 _MEMORY: Final = "1GB"
 _SECONDS: Final = 30.0
+_LEAST_S: Final = 0.05
+_NO_ANSWER: Final = f"no answer in {_SECONDS:g} seconds; ask for less"
 _ALL: Final = 2**62
+_ENDS_S: Final = ContextVar[float]("when the answers must be there", default=inf)
 _HELD_BYTES: Final = 32 * 2**20
 """Parquet files of a table up to this size are held in memory."""
 
@@ -302,11 +309,23 @@ class Library:
         """A filter with one more condition: the captures of one group."""
         return narrowed(words, column, value, self._rows)
 
+    @contextmanager
+    def within(self, seconds: float = _SECONDS) -> Iterator[None]:
+        """All questions of this context together may take so long; an outer context's time is kept."""
+        token = _ENDS_S.set(min(_ENDS_S.get(), time.monotonic() + seconds))
+        try:
+            yield
+        finally:
+            _ENDS_S.reset(token)
+
     def _rows(
         self, sql: str, parameters: Sequence[object] = (), *, seconds: float = _SECONDS
     ) -> list[tuple[Any, ...]]:
         import duckdb  # noqa: PLC0415 -- an extra
 
+        seconds = min(seconds, _ENDS_S.get() - time.monotonic())
+        if seconds < _LEAST_S:  # an interrupt before the query has begun would be lost
+            raise FilterError(_NO_ANSWER)
         # A cursor of its own: sessions of the dashboard share the connection.
         with self._connection.cursor() as cursor:
             timer = Timer(seconds, cursor.interrupt)
@@ -315,18 +334,28 @@ class Library:
                 rows: list[tuple[Any, ...]] = cursor.execute(sql, list(parameters)).fetchall()
                 return rows
             except duckdb.InterruptException as error:
-                raise FilterError(f"no answer in {seconds:g} seconds; ask for less") from error
+                raise FilterError(_NO_ANSWER) from error
             except duckdb.OutOfMemoryException as error:
                 raise FilterError(f"the answer takes more than {_MEMORY} of memory; ask for less") from error
-            except (
-                *(duckdb.BinderException, duckdb.ConversionException, duckdb.OutOfRangeException),
-                duckdb.SerializationException,  # a filter that is nested too deeply, from duckdb 2.0.1 on
-            ) as error:
-                raise FilterError(str(error).partition(": ")[2].splitlines()[0].partition(". ")[0]) from error
             except duckdb.Error as error:
-                raise self._unreadable(error) from error
+                if (damage := self._damage(cursor)) is not None:
+                    raise self._unreadable(damage) from error
+                raise FilterError(str(error).partition(": ")[2].splitlines()[0].partition(". ")[0]) from error
             finally:
                 timer.cancel()
+
+    def _damage(self, cursor: Any) -> Exception | None:
+        """Why the tables cannot be read; None if they can, and a query that failed is wrong itself."""
+        import duckdb  # noqa: PLC0415 -- an extra
+
+        try:
+            for table in Table:
+                cursor.execute(f"SELECT max(COLUMNS(*)) FROM {table.value}").fetchall()
+        except duckdb.InterruptException:
+            return None
+        except duckdb.Error as error:
+            return cast(Exception, error)
+        return None
 
     def _unreadable(self, error: Exception) -> StoreError:
         words = " ".join(str(error).split())

@@ -14,11 +14,14 @@ from inspector.data.scan.items import Item, from_text
 from inspector.data.scan.local import open_at_once
 from inspector.data.scan.remote import is_url, remote_files
 from inspector.data.scan.zips import opened_zip
+from inspector.fleet.probe.shelf import PLAN, ROWS
 
 ENDINGS: Final = (".har", ".json", ".jsonl", ".log", ".ndjson", ".out", ".sse", ".txt", ".zip")
 """Files of a folder or an archive that are read, also with `.gz` or `.zst` behind; a file that is named
 itself is always read."""
 
+_BESIDE: Final = {MANIFEST: LOCK, PLAN: ROWS, ROWS: PLAN}
+"""Files of this program that are no captures, and what is then beside them."""
 _PACKED: Final = (".gz", ".zst")
 _ZIP: Final = b"PK\x03\x04"
 _SIZE_AT_MOST: Final = 2**62
@@ -59,7 +62,7 @@ def _of_place(place: str, ignored: Counter[str], but: Path | None) -> Iterator[I
         for name in glob.iglob(os.path.expanduser(place), recursive=True):
             is_folder = os.path.isdir(name)
             matched[is_folder] += 1
-            if not is_folder and not _is_list_of_parts(name):
+            if not is_folder and not _is_of_ours(name):
                 yield from _of_file(os.path.abspath(name), ignored)
         if not matched[False]:
             why = "only folders match; pass the folders" if matched else "no file matches; check the pattern"
@@ -83,7 +86,7 @@ def _of_folder(folder: str, ignored: Counter[str], but: Path | None) -> Iterator
             folders = list[str]()
             with os.scandir(current) as entries:
                 for entry in entries:
-                    if entry.name.startswith(".") or _is_list_of_parts(entry.path):
+                    if entry.name.startswith(".") or _is_of_ours(entry.path):
                         continue
                     if _is_folder(entry):
                         folders.append(entry.path)
@@ -98,10 +101,11 @@ def _of_folder(folder: str, ignored: Counter[str], but: Path | None) -> Iterator
             )
 
 
-def _is_list_of_parts(path: str, exists: Callable[[str], bool] = os.path.exists) -> bool:
-    """Whether a file is the list of parts of a scan, whose tables may be in a folder of captures."""
+def _is_of_ours(path: str, exists: Callable[[str], bool] = os.path.exists) -> bool:
+    """Whether a file is the list of parts of a scan, or the plan or the rows of a probe, beside captures."""
     folder, name = os.path.split(path)
-    return name == MANIFEST and exists(os.path.join(folder, LOCK))
+    beside = _BESIDE.get(name)
+    return beside is not None and exists(os.path.join(folder, beside))
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
@@ -149,7 +153,7 @@ def _of_zip(path: str, size: int, stamp: str, ignored: Counter[str]) -> Iterator
     # Of several members with one name the last one counts, as for `zipfile`.
     members = {member.filename: member for member in archive.members()}
     for name, member in members.items():
-        if _is_list_of_parts(name, members.__contains__):
+        if _is_of_ours(name, members.__contains__):
             continue
         if _wanted(name.rpartition("/")[2]):
             yield Item(path, name, min(member.file_size, _SIZE_AT_MOST), f"crc32 {member.CRC:08x}")
@@ -162,7 +166,7 @@ def _remote(url: str, ignored: Counter[str]) -> Iterator[Item]:
     listed, single = remote_files(url)
     files = {path: (size, stamp) for path, size, stamp in sorted(listed)}
     for path, (size, stamp) in files.items():
-        if not single and _is_list_of_parts(path, files.__contains__):
+        if not single and _is_of_ours(path, files.__contains__):
             continue
         name = path.rpartition("/")[2]
         if not single and not _wanted(name):

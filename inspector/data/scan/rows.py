@@ -19,6 +19,7 @@ from inspector.data.scan.items import Item, ItemReader
 from inspector.files.store import loads_all
 from inspector.inspection.inspection import Inspection, channel_of, inspect
 from inspector.issues import Cause
+from inspector.protocol.engines import VERSION_AT_MOST
 from inspector.protocol.harmony.vocab import MARKERS
 from inspector.protocol.wire.stream import loads
 
@@ -169,7 +170,7 @@ def _facts(inspection: Inspection) -> dict[str, Any]:
     reading, judged, cause = inspection.reading, inspection.verdict, inspection.cause
     header = reading.header
     model = header.model or reading.stream.model or header.request.get("model")
-    version = _text(reading.server_version)
+    version = _clean(reading.server_version, VERSION_AT_MOST) if reading.server_version else None
     started = _moment(header.started_at)
     tokens = sum(len(choice.tokens) for choice in reading.choices)
     carried = Counter(reading.choice.tokens.events)

@@ -11,11 +11,12 @@ import binascii
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 from inspector.capture.bounds import CAPTURES, over
 from inspector.capture.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.capture.errors import CaptureError
+from inspector.capture.json_values import as_int, as_object, as_string
 from inspector.capture.redaction import redact
 from inspector.files.importers.importer import Content, Importer
 from inspector.files.importers.payloads import Answer, answer, as_time, shown, told
@@ -34,7 +35,8 @@ def read(content: Content) -> list[Capture]:
     """The captures of a HAR file in its order; raises CaptureError if no entry is one."""
     captures: list[Capture] = []
     empty = 0
-    name, entries = content.name, content.row["log"]["entries"]
+    name, entries = content.name, _object(content.row, "log").get("entries")
+    assert isinstance(entries, list)  # noqa: S101 -- sniffed
     if len(entries) > CAPTURES:
         raise CaptureError(name, over(CAPTURES, "entries"))
     for at, entry in enumerate(entries):
@@ -61,17 +63,15 @@ def read(content: Content) -> list[Capture]:
     raise CaptureError(name, f"{why}; record the request to vLLM")
 
 
-def _object(row: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = row.get(key)
-    return value if isinstance(value, dict) else {}
+def _object(row: Mapping[str, object], key: str) -> Mapping[str, object]:
+    return as_object(row.get(key))
 
 
-def _path_endpoint(entry: Mapping[str, Any]) -> Endpoint | None:
-    url = _object(entry, "request").get("url")
-    return endpoint_of_path(url) if isinstance(url, str) else None
+def _path_endpoint(entry: Mapping[str, object]) -> Endpoint | None:
+    return endpoint_of_path(as_string(_object(entry, "request").get("url")) or "")
 
 
-def _endpoint_of_request(entry: Mapping[str, Any], response: Answer) -> Endpoint | None:
+def _endpoint_of_request(entry: Mapping[str, object], response: Answer) -> Endpoint | None:
     """The requested endpoint, if the response does not show it: an error, or a stream without payloads."""
     status = _status(entry)
     streamed = any(event.kind is not EventKind.BODY for event in response.events)
@@ -79,12 +79,12 @@ def _endpoint_of_request(entry: Mapping[str, Any], response: Answer) -> Endpoint
     return _path_endpoint(entry) if response.events and odd else None
 
 
-def _status(entry: Mapping[str, Any]) -> int | None:
-    status = _object(entry, "response").get("status")
-    return status if type(status) is int and status > 0 else None
+def _status(entry: Mapping[str, object]) -> int | None:
+    status = as_int(_object(entry, "response").get("status"))
+    return status if status is not None and status > 0 else None
 
 
-def _answer(entry: Mapping[str, Any], place: str) -> Answer:
+def _answer(entry: Mapping[str, object], place: str) -> Answer:
     content = _object(_object(entry, "response"), "content")
     text = content.get("text")
     body = text.encode("utf-8", "replace") if isinstance(text, str) else b""
@@ -100,7 +100,7 @@ def _answer(entry: Mapping[str, Any], place: str) -> Answer:
     return response
 
 
-def _timed(response: Answer, messages: Sequence[Mapping[str, Any]], started: datetime | None) -> Answer:
+def _timed(response: Answer, messages: Sequence[Mapping[str, object]], started: datetime | None) -> Answer:
     """The response with the times of DevTools' messages, which also replace a missing body."""
     times = [None if started is None else _seconds(message.get("time"), started) for message in messages]
     if not response.events:
@@ -124,15 +124,15 @@ def _seconds(time: object, started: datetime) -> float | None:
     return None if wall is None else as_time(round(wall - started.timestamp(), 6))
 
 
-def _started(entry: Mapping[str, Any]) -> datetime | None:
+def _started(entry: Mapping[str, object]) -> datetime | None:
     try:
-        started = datetime.fromisoformat(entry["startedDateTime"])
+        started = datetime.fromisoformat(as_string(entry.get("startedDateTime")) or "")
         return (started if started.tzinfo else started.replace(tzinfo=UTC)).astimezone(UTC)
-    except (KeyError, TypeError, ValueError, OverflowError):  # .NET's first date lies before it in UTC
+    except (ValueError, OverflowError):  # .NET's first date lies before it in UTC
         return None
 
 
-def _capture(entry: Mapping[str, Any], endpoint: Endpoint, body: Answer) -> Capture:
+def _capture(entry: Mapping[str, object], endpoint: Endpoint, body: Answer) -> Capture:
     request = _request(entry)
     model, started, response = request.get("model"), _started(entry), _object(entry, "response")
     words = next(
@@ -151,7 +151,7 @@ def _capture(entry: Mapping[str, Any], endpoint: Endpoint, body: Answer) -> Capt
     return Capture(header=header, events=body.events, end=end, notes=body.notes)
 
 
-def _request(entry: Mapping[str, Any]) -> dict[str, Any]:
+def _request(entry: Mapping[str, object]) -> dict[str, object]:
     text = _object(_object(entry, "request"), "postData").get("text")
     try:
         body = json.loads(text) if isinstance(text, str) else None

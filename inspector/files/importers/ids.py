@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from inspector.capture.bounds import TOKENS, over
 from inspector.capture.capture import Capture, Endpoint, Event, Header
@@ -44,11 +44,12 @@ def read(content: Content) -> list[Capture]:
         return [_list(content.items, content.data.decode("utf-8", "replace").strip(), content)]
     if (key := _key(content.row)) is not None:
         ids = content.row[key]
+        assert isinstance(ids, list)  # noqa: S101 -- the key is that of a list
         return [_list(ids, json.dumps(ids), content, f"{key} of a JSON object")]
     return [_text(content)]
 
 
-def has_ids(row: Mapping[str, Any]) -> bool:
+def has_ids(row: Mapping[str, object]) -> bool:
     """True for an object with a list of IDs that is no result of SGLang, which has facts about them."""
     return _key(row) is not None and not is_result(row)
 
@@ -62,11 +63,11 @@ def ids_in(value: object) -> list[int] | None:
     return value if isinstance(value, list) and value and set(map(type, value)) == {int} else None
 
 
-def _key(row: Mapping[str, Any]) -> str | None:
+def _key(row: Mapping[str, object]) -> str | None:
     return next((key for key in ID_KEYS if isinstance(row.get(key), list)), None)
 
 
-def _list(items: Sequence[Any], text: str, content: Content, source: str = "list of token ids") -> Capture:
+def _list(items: Sequence[object], text: str, content: Content, source: str = "list of token ids") -> Capture:
     """A JSON list that reads as `text`."""
     if not items:
         raise content.unsupported("the list is empty")

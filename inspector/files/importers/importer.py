@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 from inspector.capture.bounds import TOKENS, over
 from inspector.capture.capture import Capture
@@ -72,7 +72,7 @@ class Content:
         return self.data.find(b"\x00", 0, _HEAD)
 
     @cached_property
-    def _parsed(self) -> Any:
+    def _parsed(self) -> object:
         try:
             if self.has_too_many_numbers:
                 return CaptureError(self.name, over(TOKENS, "token IDs"))
@@ -86,12 +86,12 @@ class Content:
         return self._parsed if self.begins_as_json and isinstance(self._parsed, CaptureError) else None
 
     @property
-    def items(self) -> list[Any] | None:
+    def items(self) -> list[object] | None:
         """The JSON array; None for anything else."""
         return self._parsed if self.begins_as_json and isinstance(self._parsed, list) else None
 
     @property
-    def row(self) -> Mapping[str, Any]:
+    def row(self) -> Mapping[str, object]:
         """The JSON object; empty for anything else."""
         return self._parsed if self.begins_as_json and isinstance(self._parsed, dict) else {}
 

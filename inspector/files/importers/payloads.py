@@ -6,7 +6,7 @@ Raises only for invalid JSON where JSON is required.
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from inspector.capture.bounds import EVENTS, LINES, over
 from inspector.capture.capture import Endpoint, Event, EventKind
@@ -50,7 +50,7 @@ NO_RESPONSE: Final = (
 """Why rows are rejected, and which commands read them."""
 
 
-def loads(text: str | bytes, name: str, what: str = "the JSON") -> Any:
+def loads(text: str | bytes, name: str, what: str = "the JSON") -> object:
     """Parse JSON; raises CaptureError with the line of the error."""
     try:
         return json.loads(text)
@@ -100,7 +100,7 @@ def is_stream(body: bytes) -> bool:
     return _STREAM.match(body, len(body) - len(body.lstrip(b"\xef\xbb\xbf \t\r\n"))) is not None
 
 
-def answer(body: bytes, name: str, payload: Mapping[str, Any] | None = None) -> Answer:
+def answer(body: bytes, name: str, payload: Mapping[str, object] | None = None) -> Answer:
     """An HTTP body to events without times: a stream to its events, anything else to one `BODY`.
 
     `payload` is what the body parses to, where that is known. Raises CaptureError for a stream of more lines
@@ -143,7 +143,7 @@ def stream_answer(body: bytes, name: str) -> Answer:
 
 
 def told(
-    events: Sequence[Event], notes: Sequence[str] = (), payload: Mapping[str, Any] | None = None
+    events: Sequence[Event], notes: Sequence[str] = (), payload: Mapping[str, object] | None = None
 ) -> Answer:
     """The events with the facts from their payloads, up to the first that shows the endpoint.
 

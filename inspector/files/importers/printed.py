@@ -10,15 +10,19 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
-from typing import Any, Final
+from typing import Final
 
 from inspector.capture.bounds import CAPTURES, over
 from inspector.capture.capture import Capture, Endpoint, Event, Header
 from inspector.capture.errors import CaptureError
+from inspector.capture.json_values import as_int, as_string
 from inspector.files.importers.ids import ids_in
 from inspector.files.importers.importer import Content, Importer
 from inspector.files.importers.sglang import joined
 from inspector.files.importers.values import Responses, holds_response
+
+_Key = int | tuple[str | int | None, int | None]
+"""What tells apart the responses of a file: its place, or request and choice."""
 
 _SEARCHED: Final = 2**16
 _LOOKED: Final = 8
@@ -83,7 +87,7 @@ def read(content: Content) -> list[Capture]:
     if _ELLIPSIS.fullmatch(content.data) is not None:
         raise CaptureError(content.name, abbreviated)
     responses = Responses(content.name, "Python text")
-    lists: dict[object, list[Any]] = {}
+    lists: dict[_Key, tuple[list[int] | None, list[list[int]]]] = {}
     for number, (text, labelled) in enumerate(_expressions(content.data.decode("utf-8", "replace"), notes)):
         try:
             value = _value(text)
@@ -101,10 +105,10 @@ def read(content: Content) -> list[Capture]:
             why = f"holds {size:,} lists of token IDs, perhaps with padding; print one of them"
             raise CaptureError(content.name, why)
         for key, prompt, ids in _outputs(value, labelled=labelled):
-            lists.setdefault(number if key is None else key, [prompt]).append(ids)
+            lists.setdefault(number if key is None else key, (prompt, []))[1].append(ids)
             if len(lists) > CAPTURES:
                 raise CaptureError(content.name, over(CAPTURES, "lists of token IDs"))
-    captures = responses.captures() + [_ids(prompt, parts) for prompt, *parts in lists.values()]
+    captures = responses.captures() + [_ids(prompt, parts) for prompt, parts in lists.values()]
     if not captures:
         raise content.unsupported("no printed value is a response or a list of token IDs")
     captures[-1] = replace(captures[-1], notes=(*captures[-1].notes, *notes))
@@ -117,12 +121,13 @@ def _ids(prompt: list[int] | None, parts: list[list[int]]) -> Capture:
     return Capture(header=header, events=[Event(json.dumps(joined(parts)))])
 
 
-def _outputs(value: object, *, labelled: bool) -> list[tuple[object, list[int] | None, list[int]]]:
+def _outputs(value: object, *, labelled: bool) -> list[tuple[_Key | None, list[int] | None, list[int]]]:
     """Lists of IDs with what tells apart the responses of a file, and the IDs of the prompt."""
     if isinstance(value, Mapping) and isinstance(outputs := value.get("outputs"), list):
         prompt, request = ids_in(value.get("prompt_token_ids")), value.get("request_id")
+        name = as_string(request) or as_int(request)
         return [
-            ((request, output.get("index")), prompt, ids)
+            ((name, as_int(output.get("index"))), prompt, ids)
             for output in outputs
             if isinstance(output, dict) and (ids := ids_in(output)) is not None
         ]
@@ -168,7 +173,7 @@ def _closed(text: str, at: int) -> int:
     return -1
 
 
-def _value(text: str) -> Any:
+def _value(text: str) -> object:
     """A literal, or an object as a dict of its fields; raises ValueError for anything else."""
     if len(text) > _EXPRESSION:
         raise ValueError(f"longer than {_EXPRESSION // 2**20} MiB")
@@ -180,7 +185,7 @@ def _value(text: str) -> Any:
         raise ValueError("nested too deeply") from error
 
 
-def _read(node: ast.expr) -> Any:
+def _read(node: ast.expr) -> object:
     match node:
         case ast.Constant(value=value):
             if value is Ellipsis:

@@ -5,10 +5,11 @@ without the blank lines), `error` (the transport's, or null) and `script`.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from inspector.capture.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.capture.errors import CaptureError
+from inspector.capture.json_values import as_int, as_object, as_string
 from inspector.files.importers.importer import Content, Importer
 from inspector.files.importers.payloads import as_time, shown
 from inspector.protocol.wire.endpoints import endpoint_of_path
@@ -25,7 +26,7 @@ def sniff(content: Content) -> bool:
 def read(content: Content) -> list[Capture]:
     """One recording; raises CaptureError for an invalid line or endpoint."""
     row, name = content.row, content.name
-    endpoint = endpoint_of_path(row["endpoint"])
+    endpoint = endpoint_of_path(as_string(row["endpoint"]) or "")
     if endpoint is None:
         raise CaptureError(
             name, f"endpoint is {shown(row['endpoint'])}, not a vLLM endpoint that generates text"
@@ -33,7 +34,8 @@ def read(content: Content) -> list[Capture]:
     events: list[Event] = []
     body: list[str] = []
     event_name, at_s = "", None
-    for at, pair in enumerate(row["lines"]):
+    lines = row["lines"]
+    for at, pair in enumerate(lines if isinstance(lines, list) else ()):
         match pair:
             case [seconds, str() as line] if (time := as_time(seconds)) is not None:
                 at_s = time
@@ -56,19 +58,15 @@ def read(content: Content) -> list[Capture]:
     return [Capture(header=_header(row, endpoint), events=events, end=end)]
 
 
-def _header(row: Mapping[str, Any], endpoint: Endpoint) -> Header:
-    server, request, script = row.get("server"), row.get("request"), row.get("script")
-    version = server.get("version") if isinstance(server, dict) else None
-    request = request if isinstance(request, dict) else {}
-    model = request.get("model")
+def _header(row: Mapping[str, object], endpoint: Endpoint) -> Header:
+    request, script = as_object(row.get("request")), row.get("script")
     ids = tuple(script) if isinstance(script, list) and all(type(item) is int for item in script) else None
-    status = row.get("status")
     return Header(
         endpoint=endpoint,
         request=request,
-        model=model if isinstance(model, str) else None,
-        server_version=version if isinstance(version, str) else None,
-        status=status if type(status) is int else None,
+        model=as_string(request.get("model")),
+        server_version=as_string(as_object(row.get("server")).get("version")),
+        status=as_int(row.get("status")),
         source="lab recording",
         script=ids,
     )

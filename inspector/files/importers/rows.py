@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
-from typing import Any, Final
+from typing import Final
 
 from inspector.capture.bounds import LINES, over
 from inspector.capture.capture import Capture
@@ -40,7 +40,7 @@ def sniff(content: Content) -> bool:
         return not own and holds_response([row])
     if content.json_error is None:
         return False
-    values: list[Any] = []
+    values: list[object] = []
     with suppress(CaptureError):
         head = content.data[: content.data.find(b"\n", _HEAD) + 1 or None]
         values.extend(islice(_values(head.decode("utf-8", "ignore"), content.name, []), _LOOKED))
@@ -52,7 +52,7 @@ def read(content: Content) -> list[Capture]:
     if (text := _stream(content.items)) is not None:
         return captures_of(stream_answer(text.encode("utf-8", "replace"), content.name), content)
     notes: list[str] = []
-    values: Iterator[Any] | list[Any] | None = content.items or ([content.row] if content.row else None)
+    values: Iterator[object] | list[object] | None = content.items or ([content.row] if content.row else None)
     responses = Responses(content.name, "JSON" if values else "JSON Lines", "value" if values else "row")
     for value in values or _values(_text(content), content.name, notes):
         responses.add(value)
@@ -63,13 +63,12 @@ def read(content: Content) -> list[Capture]:
     return captures
 
 
-def _stream(items: list[Any] | None) -> str | None:
+def _stream(items: list[object] | None) -> str | None:
     """The event stream that strings are parts of: lines, events or what a client read at a time."""
-    if not items or not all(isinstance(item, str) for item in items):
+    texts = [item for item in items or () if isinstance(item, str)]
+    if not texts or len(texts) < len(items or ()) or not is_stream(texts[0][:256].encode("utf-8", "replace")):
         return None
-    if not is_stream(items[0][:256].encode("utf-8", "replace")):
-        return None
-    return ("" if any(item.endswith(("\n", "\r")) for item in items) else "\n").join(items)
+    return ("" if any(text.endswith(("\n", "\r")) for text in texts) else "\n").join(texts)
 
 
 def _text(content: Content) -> str:
@@ -83,7 +82,7 @@ def _text(content: Content) -> str:
         raise CaptureError(content.name, why, line=line) from error
 
 
-def _values(text: str, name: str, notes: list[str]) -> Iterator[Any]:
+def _values(text: str, name: str, notes: list[str]) -> Iterator[object]:
     """The values of a text one after another; a last one that is cut off becomes a note."""
     decode = json.JSONDecoder().raw_decode
     at = count = 0

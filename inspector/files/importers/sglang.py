@@ -7,9 +7,10 @@ the tokens without the special ones, which no client of Harmony reads, so it is 
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 from inspector.capture.errors import CaptureError
+from inspector.capture.json_values import as_int, as_object, as_string
 
 SOURCE: Final = "SGLang /generate"
 
@@ -23,13 +24,12 @@ def is_result(payload: object) -> bool:
     )
 
 
-def id_of(result: Mapping[str, Any]) -> str | None:
+def id_of(result: Mapping[str, object]) -> str | None:
     """The ID of its request."""
-    name = result["meta_info"].get("id")
-    return name if isinstance(name, str) else None
+    return as_string(_facts(result).get("id"))
 
 
-def ids_of(results: Any, name: str) -> list[int]:
+def ids_of(results: Sequence[Mapping[str, object]], name: str) -> list[int]:
     """The token IDs of the events of a response; raises CaptureError if some of them are missing."""
     parts = [_ids(result, name) for result in results]
     counted = next((total for result in reversed(results) if (total := _count(result)) is not None), None)
@@ -51,11 +51,12 @@ def joined(parts: Sequence[list[int]]) -> list[int]:
     return list(parts[-1]) if so_far else [token for part in parts for token in part]
 
 
-def _ids(result: Mapping[str, Any], name: str) -> list[int]:
+def _ids(result: Mapping[str, object], name: str) -> list[int]:
     ids = result.get("output_ids")
     if ids is None:  # older releases; each entry is [logprob, ID, text]
-        entries = result["meta_info"].get("output_token_logprobs")
-        ids = [entry[1] if isinstance(entry, list) and len(entry) > 1 else None for entry in entries or ()]
+        entries = _facts(result).get("output_token_logprobs")
+        listed = entries if isinstance(entries, list) else []
+        ids = [entry[1] if isinstance(entry, list) and len(entry) > 1 else None for entry in listed]
         if not ids:
             why = "has text of SGLang's /generate without token IDs; send the request with return_logprob"
             raise CaptureError(name, why)
@@ -64,12 +65,13 @@ def _ids(result: Mapping[str, Any], name: str) -> list[int]:
     return ids
 
 
-def _count(result: Mapping[str, Any]) -> int | None:
-    total = result["meta_info"].get("completion_tokens")
-    return total if type(total) is int else None
+def _count(result: Mapping[str, object]) -> int | None:
+    return as_int(_facts(result).get("completion_tokens"))
 
 
-def _matched(result: Mapping[str, Any]) -> int | None:
-    reason = result["meta_info"].get("finish_reason")
-    matched = reason.get("matched") if isinstance(reason, dict) else None
-    return matched if type(matched) is int else None
+def _matched(result: Mapping[str, object]) -> int | None:
+    return as_int(as_object(_facts(result).get("finish_reason")).get("matched"))
+
+
+def _facts(result: Mapping[str, object]) -> Mapping[str, object]:
+    return as_object(result.get("meta_info"))

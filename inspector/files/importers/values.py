@@ -7,12 +7,13 @@ values decide: a response is what an endpoint sends, and its request is what sta
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Final
 
 from inspector.capture.bounds import CAPTURES, EVENTS, over
 from inspector.capture.capture import Capture, Endpoint, Event, EventKind, Header
 from inspector.capture.errors import CaptureError
 from inspector.capture.formats import count
+from inspector.capture.json_values import as_int, as_object, as_string
 from inspector.capture.redaction import redact
 from inspector.files.importers.payloads import answer, is_error, is_stream, shown
 from inspector.files.importers.sglang import SOURCE as SGLANG
@@ -39,7 +40,7 @@ _NOTE: Final = "Skipped {} without a response."
 class _Place:
     """What stands around a response."""
 
-    request: Mapping[str, Any] = field(default_factory=dict)
+    request: Mapping[str, object] = field(default_factory=dict)
     status: int | None = None
     name: str = ""
     branch: str = ""
@@ -51,13 +52,19 @@ class _Sent:
     """One payload: a chunk, an event, a whole response, an error."""
 
     text: str
-    payload: Mapping[str, Any] | None
+    payload: Mapping[str, object] | None
     """None for `[DONE]` and for anything but a JSON object."""
     event: str
     place: _Place
     from_stream: bool
     """True for a part of a text that is an event stream."""
     notes: tuple[str, ...] = ()
+
+    def string(self, key: str) -> str | None:
+        return None if self.payload is None else as_string(self.payload.get(key))
+
+    def int(self, key: str) -> int | None:
+        return None if self.payload is None else as_int(self.payload.get(key))
 
     @property
     def endpoint(self) -> Endpoint | None:
@@ -77,9 +84,16 @@ class _Stream:
     """The events of one response."""
 
     endpoint: Endpoint
-    key: object
     sent: list[_Sent]
     open: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Results:
+    """Objects of SGLang's `/generate` for one request."""
+
+    results: Sequence[Mapping[str, object]]
+    place: _Place
 
 
 class Responses:
@@ -94,10 +108,10 @@ class Responses:
         self._unit = unit
         self._values = 0
         self._skipped = 0
-        self._results: list[_Stream | Capture] = []
+        self._results: list[_Stream | _Results | Capture] = []
         self._open: dict[object, _Stream] = {}
         self._latest: _Stream | None = None
-        self._native: dict[str, list[Mapping[str, Any]]] = {}
+        self._native: dict[str, list[Mapping[str, object]]] = {}
 
     def add(self, value: object) -> None:
         """The responses in a value; raises CaptureError for one that seems to be a damaged chunk."""
@@ -120,9 +134,7 @@ class Responses:
 
     def captures(self) -> list[Capture]:
         """The captures; empty if nothing was a response."""
-        captures = [
-            result if isinstance(result, Capture) else self._capture(result) for result in self._results
-        ]
+        captures = [self._capture(result) for result in self._results]
         if captures and self._skipped:
             note = _NOTE.format(count(self._skipped, self._unit))
             captures[0] = replace(captures[0], notes=(*captures[0].notes, note))
@@ -143,14 +155,14 @@ class Responses:
             key = _key(sent, endpoint)
             stream = self._open.get(key)
             if stream is None or not stream.open or _begins(payload):
-                stream = _Stream(endpoint, key, [])
+                stream = _Stream(endpoint, [])
                 self._append(stream)
                 self._open[key] = stream
             self._latest = stream
             self._extend(stream, sent)
         return True
 
-    def _take_result(self, result: Mapping[str, Any], place: _Place) -> None:
+    def _take_result(self, result: Mapping[str, object], place: _Place) -> None:
         key = id_of(result)
         if key is not None and (earlier := self._native.get(key)) is not None:
             earlier.append(result)
@@ -158,9 +170,9 @@ class Responses:
         results = [result]
         if key is not None:
             self._native[key] = results
-        self._append(_Stream(Endpoint.TOKENS, results, [_Sent("", None, "", place, from_stream=False)]))
+        self._append(_Results(results, place))
 
-    def _append(self, result: _Stream | Capture) -> None:
+    def _append(self, result: _Stream | _Results | Capture) -> None:
         if len(self._results) >= CAPTURES:
             raise CaptureError(self._name, over(CAPTURES, "responses"))
         self._results.append(result)
@@ -169,23 +181,25 @@ class Responses:
         if len(stream.sent) >= EVENTS:
             raise CaptureError(self._name, over(EVENTS, "events"))
         stream.sent.append(sent)
-        if sent.text == DONE or (sent.payload or {}).get("type") in spec_of(stream.endpoint).terminal_types:
+        if sent.text == DONE or sent.string("type") in spec_of(stream.endpoint).terminal_types:
             stream.open = False
 
-    def _capture(self, stream: _Stream) -> Capture:
-        first = stream.sent[0]
-        if stream.endpoint is Endpoint.TOKENS:
-            ids = ids_of(stream.key, self._name)
-            header = _header(first, Endpoint.TOKENS, SGLANG)
+    def _capture(self, stream: _Stream | _Results | Capture) -> Capture:
+        if isinstance(stream, Capture):
+            return stream
+        if isinstance(stream, _Results):
+            ids = ids_of(stream.results, self._name)
+            header = _header({}, stream.place, Endpoint.TOKENS, SGLANG)
             return Capture(header=header, events=[Event(json.dumps(ids))])
+        first = stream.sent[0]
         if len(stream.sent) == 1 and not first.from_stream and _finished(first.payload):
             return _body(first, self._source)  # chunk and whole response of completions look alike
         if stream.endpoint is Endpoint.RESPONSES and len(self._results) > 1:
-            numbered = {((each.payload or {}).get("sequence_number"), each.text) for each in stream.sent}
+            numbered = {(each.int("sequence_number"), each.text) for each in stream.sent}
             if len({number for number, _ in numbered}) < len(numbered):
                 why = "the events of several responses are mixed and cannot be separated"
                 raise CaptureError(self._name, f"{why}; save each response as a file")
-        header = _header(first, stream.endpoint, self._source)
+        header = _header(first.payload, first.place, stream.endpoint, self._source)
         kept = any(sent.from_stream or sent.text == DONE for sent in stream.sent)
         header = replace(header, from_client=not kept and not spec_of(stream.endpoint).terminal_types)
         events = [Event(sent.text, None, sent.event) for sent in stream.sent]
@@ -252,8 +266,7 @@ def _once(sent: Iterable[_Sent]) -> list[_Sent]:
 
 
 def _id(sent: _Sent) -> str:
-    name = (sent.payload or {}).get("id")
-    return name if isinstance(name, str) else ""
+    return sent.string("id") or ""
 
 
 def _walk_text(text: str, place: _Place, depth: int, texts: int) -> Iterator[_Sent]:
@@ -275,7 +288,7 @@ def _walk_text(text: str, place: _Place, depth: int, texts: int) -> Iterator[_Se
             yield replace(sent, text=text) if sent.payload is inner else sent
 
 
-def _parsed(text: str) -> Mapping[str, Any] | None:
+def _parsed(text: str) -> Mapping[str, object] | None:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -283,25 +296,25 @@ def _parsed(text: str) -> Mapping[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _dumped(value: Mapping[str, Any]) -> str:
+def _dumped(value: Mapping[str, object]) -> str:
     try:
         return json.dumps(value)
     except (ValueError, RecursionError):
         return ""
 
 
-def _around(row: Mapping[str, Any], place: _Place) -> _Place:
+def _around(row: Mapping[str, object], place: _Place) -> _Place:
     """The place of what is in a row."""
     request = next((found for value in row.values() if (found := _request(value)) is not None), None)
     if request is None and isinstance(row.get("messages"), list):
-        options = next((row[key] for key in _OPTIONS if isinstance(row.get(key), dict)), None)
+        options = next((options for key in _OPTIONS if (options := as_object(row.get(key)))), None)
         if options is not None:
             request = {**options, **{key: row[key] for key in ("model", *_ASKS) if key in row}}
     status = next((code for key in _STATUS if (code := _status(row.get(key))) is not None), place.status)
     return _Place(place.request if request is None else request, status, _name(row, place), place.branch)
 
 
-def _name(row: Mapping[str, Any], place: _Place) -> str:
+def _name(row: Mapping[str, object], place: _Place) -> str:
     names = (place.name, *(row.get(key) for key in _NAMES))
     return next((name for name in names if name and isinstance(name, str)), "")
 
@@ -309,10 +322,11 @@ def _name(row: Mapping[str, Any], place: _Place) -> str:
 def _status(value: object) -> int | None:
     if isinstance(value, dict):
         value = value.get("code")
-    return value if type(value) is int and 100 <= value < 600 else None
+    status = as_int(value)
+    return status if status is not None and 100 <= status < 600 else None
 
 
-def _request(value: object, depth: int = 2) -> Mapping[str, Any] | None:
+def _request(value: object, depth: int = 2) -> Mapping[str, object] | None:
     """The body of a request that a value is, as text or under a key of HTTP logs."""
     if isinstance(value, str) and value.startswith("{") and any(f'"{key}"' in value for key in _ASKS):
         value = _parsed(value)
@@ -326,7 +340,7 @@ def _request(value: object, depth: int = 2) -> Mapping[str, Any] | None:
     return next((request for request in inner if request is not None), None)
 
 
-def is_bare_error(value: Mapping[str, Any]) -> bool:
+def is_bare_error(value: Mapping[str, object]) -> bool:
     """True for an error that is a payload itself, not a row that says whether there was one."""
     beside = any(key in value for key in (*_ANSWERS, *_ASKS, *_NAMES, "request"))
     return is_error(value) and not beside and not isinstance(value.get("error"), str)
@@ -341,11 +355,11 @@ def _key(sent: _Sent, endpoint: Endpoint) -> object:
     return endpoint, sent.place.name, "" if endpoint is Endpoint.RESPONSES else _id(sent)
 
 
-def _begins(payload: Mapping[str, Any] | None) -> bool:
+def _begins(payload: Mapping[str, object] | None) -> bool:
     return payload is not None and payload.get("type") == "response.created"
 
 
-def _finished(payload: Mapping[str, Any] | None) -> bool:
+def _finished(payload: Mapping[str, object] | None) -> bool:
     """True for a completion whose choices all have ended."""
     if payload is None or payload.get("object") != "text_completion":
         return False
@@ -355,22 +369,21 @@ def _finished(payload: Mapping[str, Any] | None) -> bool:
     )
 
 
-def _header(sent: _Sent, endpoint: Endpoint, source: str) -> Header:
-    payload = sent.payload or {}
-    inner = payload.get("response", payload)
-    model = inner.get("model") if isinstance(inner, dict) else None
+def _header(payload: Mapping[str, object] | None, place: _Place, endpoint: Endpoint, source: str) -> Header:
+    payload = payload or {}
+    inner = as_object(payload.get("response", payload))
     return Header(
         endpoint=endpoint,
-        request=redact(sent.place.request),
-        model=model if isinstance(model, str) else None,
-        status=sent.place.status,
+        request=redact(place.request),
+        model=as_string(inner.get("model")),
+        status=place.status,
         source=source,
-        extra={"request_id": sent.place.name} if sent.place.name else {},
+        extra={"request_id": place.name} if place.name else {},
     )
 
 
 def _body(sent: _Sent, source: str) -> Capture:
     endpoint = sent.endpoint
-    header = _header(sent, endpoint or Endpoint.CHAT, source)
+    header = _header(sent.payload, sent.place, endpoint or Endpoint.CHAT, source)
     header = replace(header, endpoint_guessed=endpoint is None)
     return Capture(header=header, events=[Event(sent.text, kind=EventKind.BODY)])

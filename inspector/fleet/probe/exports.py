@@ -1,7 +1,5 @@
 """A probe in formats of other programs: CSV for tables, JUnit for test reports, SARIF for code scanning."""
 
-import csv
-import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -12,6 +10,7 @@ from inspector.fleet.probe.reporting import worst_rows
 from inspector.fleet.probe.rows import ProbeRow, Result
 from inspector.views.junit import Case, Fate, junit
 from inspector.views.sarif import Place, RuleText, kind_text, rank, sarif, sarif_result
+from inspector.views.spreadsheets import csv_text as spreadsheet
 
 COLUMNS: Final = (
     "request",
@@ -47,33 +46,23 @@ _FATES: Final[dict[Result, Fate | None]] = {
     Result.FAILED: "error",
     Result.UNKNOWN: "skipped",
 }
-_RISKY: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 def csv_text(rows: Sequence[ProbeRow], _folder: Path | None = None) -> str:
     """One line per request, in the order in which they ended."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for row in rows:
-        values = {
-            **{name: getattr(row, name, None) for name in COLUMNS},
-            **{name: getattr(row.response, name) for name in COLUMNS if hasattr(row.response, name)},
-            "request": row.number + 1,
-            "endpoint": row.endpoint.value,
-            "result": row.result.value,
-            "kinds": " ".join(row.response.kinds),
-        }
-        writer.writerow([_cell(values[name]) for name in COLUMNS])
-    return out.getvalue()
+    return spreadsheet(COLUMNS, map(_values, rows))
 
 
-def _cell(value: object) -> str:
-    """A value as text; a spreadsheet takes a text that begins so for a formula."""
-    if isinstance(value, float):
-        return f"{value:.6f}"
-    text = "" if value is None else str(value)
-    return f"'{text}" if isinstance(value, str) and text.startswith(_RISKY) else text
+def _values(row: ProbeRow) -> dict[str, object]:
+    values = {
+        **{name: getattr(row, name, None) for name in COLUMNS},
+        **{name: getattr(row.response, name) for name in COLUMNS if hasattr(row.response, name)},
+        "request": row.number + 1,
+        "endpoint": row.endpoint.value,
+        "result": row.result.value,
+        "kinds": " ".join(row.response.kinds),
+    }
+    return {name: f"{value:.6f}" if isinstance(value, float) else value for name, value in values.items()}
 
 
 def junit_text(rows: Sequence[ProbeRow], folder: Path | None = None) -> str:

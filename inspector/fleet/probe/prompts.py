@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from inspector.capture.errors import InspectorError, StoreError
 from inspector.capture.formats import clip
+from inspector.files.store import read_at_most
 from inspector.net.client.request import parse_messages, parse_tools
 
 PROMPTS_AT_MOST: Final = 10_000
@@ -56,7 +57,7 @@ def prompts_of_file(path: Path) -> list[ProbePrompt]:
     """The prompts of a file; raises InspectorError with file, line and what is wrong."""
     try:
         with path.open("rb") as file:
-            content = file.read(_FILE_BYTES + 1)
+            content = read_at_most(file, _FILE_BYTES + 1)
     except (OSError, ValueError) as error:
         raise StoreError(f"{path}: cannot be read ({error}); pass a text, JSON or JSONL file") from error
     return prompts_of_bytes(content, str(path))

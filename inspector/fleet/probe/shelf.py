@@ -22,8 +22,11 @@ from inspector.views.summary import Fix
 CAPTURES_AT_MOST: Final = 1000
 """Captures that one probe keeps, at most."""
 
-_PLAN: Final = "probe.json"
-_ROWS: Final = "rows.jsonl"
+PLAN: Final = "probe.json"
+"""What the probe was started with."""
+
+ROWS: Final = "rows.jsonl"
+"""A row for each request that has ended."""
 
 
 class ProbeShelf:
@@ -42,10 +45,10 @@ class ProbeShelf:
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # rows quote what a model said
             if not resumes:
-                with replacing(folder / _PLAN) as file:
+                with replacing(folder / PLAN) as file:
                     file.write(json.dumps(plan, indent=1).encode() + b"\n")
             self.captures.mkdir(mode=0o700, exist_ok=True)
-            self._file = _opened(folder / _ROWS)
+            self._file = _opened(folder / ROWS)
             self.rows = _rows(self._file)
         except (OSError, ValueError) as error:
             words = error.strerror if isinstance(error, OSError) else str(error)
@@ -55,7 +58,7 @@ class ProbeShelf:
     def _resumes(self, plan: Mapping[str, Any]) -> bool:
         """Whether the folder has an earlier run of the same plan."""
         try:
-            before = json.loads((self.folder / _PLAN).read_text("utf-8"))
+            before = json.loads((self.folder / PLAN).read_text("utf-8"))
         except FileNotFoundError:
             if self.folder.is_dir() and any(self.folder.iterdir()):
                 raise StoreError(

@@ -10,7 +10,8 @@ from typing import Final
 
 from inspector.analysis.audit.outcome import ResponseOutcome
 from inspector.capture.capture import Endpoint
-from inspector.capture.errors import InspectorError
+from inspector.capture.errors import InspectorError, StoreError
+from inspector.files.recording import Unwritten, unwritten_in_memory
 from inspector.fleet.watch.auditing import Watch
 from inspector.fleet.watch.metrics import Metrics
 from inspector.fleet.watch.redacting import write_redacted
@@ -104,21 +105,22 @@ class Canary:
             self._running.stop()
 
     def _ended(self, run: LiveRun) -> None:
-        path, kind = run.path, run.outcome.kind
-        if self._folder is not None:
-            path = self._folder / file_name(run.header)
-        if run.trouble or path is None:
-            self._report(run.trouble)
-            self._metrics.unaudited(self._name, "not recorded")
-        elif kind is OutcomeKind.STOPPED_BY_USER:
+        kind = run.outcome.kind
+        if kind is OutcomeKind.STOPPED_BY_USER:
             return
-        elif kind in _NO_RESPONSE or (run.outcome.failed and not run.events):
+        if kind in _NO_RESPONSE or (run.outcome.failed and not run.events):
             self._report(run.outcome.failure)
             self._metrics.failed(self._name, str(kind))
-            with suppress(OSError):
-                path.unlink()
-        elif self._folder is None or self._redacted(run, path):
-            self._watch.ended(self._name, path, partial(self._audited, path))
+            if run.path is not None:
+                with suppress(OSError):
+                    run.path.unlink()
+            return
+        recorded = run.recorded() if self._folder is None else self._redacted(run, self._folder)
+        if isinstance(recorded, Unwritten):
+            self._report(str(recorded.error))
+            self._watch.unwritten(self._name, recorded, partial(self._audited, recorded.path))
+        elif recorded is not None:
+            self._watch.ended(self._name, recorded, partial(self._audited, recorded))
 
     def _audited(self, path: Path, summary: StreamSummary) -> None:
         if summary.outcome in _BAD:
@@ -128,13 +130,16 @@ class Canary:
         self._faulty.set()
         self._say(line)
 
-    def _redacted(self, run: LiveRun, path: Path) -> bool:
-        """Write a run that was held in memory, without its text; whether that succeeded."""
+    def _redacted(self, run: LiveRun, folder: Path) -> Path | Unwritten | None:
+        """Write a run that was held in memory, without its text; None if that cannot be replaced."""
+        path = folder / file_name(run.header)
         try:
             write_redacted(run.capture(), path)
+        except StoreError as error:
+            return unwritten_in_memory(error, path, run.capture, characters=run.characters)
         except InspectorError as error:
             self._report(str(error))
             self._metrics.unaudited(self._name, "not redacted")
-            return False
+            return None
         self._registry.forget(run)
-        return True
+        return path

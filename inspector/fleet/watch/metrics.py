@@ -5,10 +5,12 @@ A model's name comes from requests: after `NAMES_AT_MOST` different values of a 
 error status adds no name, so that requests for models that do not exist take no place.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.asgi import make_asgi_app
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from inspector.analysis.audit.outcome import ResponseOutcome
 from inspector.analysis.audit.verdict import Level
@@ -41,6 +43,9 @@ class Metrics:
         )
         self._unaudited = self._counter(
             "unaudited_streams", "Responses without an audit, by reason", ("upstream", "reason")
+        )
+        self._unrecorded = self._counter(
+            "unrecorded_responses", "Responses that the disk did not take, by reason", ("upstream", "reason")
         )
         self._failures = self._counter(
             "canary_failures", "Requests of the canary without a response, by reason", ("upstream", "reason")
@@ -91,6 +96,10 @@ class Metrics:
         """Count a stream that was not audited."""
         self._unaudited.labels(upstream=upstream, reason=reason).inc()
 
+    def unrecorded(self, upstream: str, reason: str) -> None:
+        """Count a response that the disk did not take; it may have been audited from memory."""
+        self._unrecorded.labels(upstream=upstream, reason=reason).inc()
+
     def failed(self, upstream: str, reason: str) -> None:
         """Count a request of the canary without a response."""
         self._failures.labels(upstream=upstream, reason=reason).inc()
@@ -114,6 +123,16 @@ class Metrics:
         return value
 
 
-def metrics_app(metrics: Metrics) -> Any:
-    """An ASGI app that answers every path with the metrics; exemplars for scrapers that take OpenMetrics."""
-    return make_asgi_app(metrics.registry)
+class _MetricsApp:
+    """Serves the metrics, with exemplars to scrapers that take OpenMetrics."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._app = make_asgi_app(metrics.registry)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+
+
+def metrics_app(metrics: Metrics) -> ASGIApp:
+    """An app that answers GET at `/metrics`, and nothing else."""
+    return Router([Route("/metrics", _MetricsApp(metrics), methods=["GET"])])

@@ -15,7 +15,8 @@ from threading import Lock
 from typing import Any, Final
 
 from inspector.capture.capture import Capture, End, Event, Header
-from inspector.capture.errors import InspectorError
+from inspector.capture.errors import InspectorError, StoreError
+from inspector.files.recording import Unwritten, unwritten_in_memory
 from inspector.files.store import save
 from inspector.fleet.workers import Workers
 from inspector.inspection.masking import Standins, masked
@@ -44,7 +45,8 @@ class _HeldRecording:
 class RedactingSink:
     """Writes each response, redacted, to a file of its own in `folder`; a sink as `tap.FolderSink` is.
 
-    `finished` is given each file that was written, `failed` is called for each recording that was not.
+    `finished` is given each file that was written, `unwritten` each recording that the disk did not take;
+    `failed` is called for each that could not be redacted.
 
     Raises StoreError when the folder cannot be made or written to.
     """
@@ -56,6 +58,7 @@ class RedactingSink:
         say: Callable[[str], None] = lambda _: None,
         finished: Callable[[Path], None] = lambda _: None,
         failed: Callable[[], None] = lambda: None,
+        unwritten: Callable[[Unwritten], None] | None = None,
         most: int = CHARACTERS_AT_MOST,
     ) -> None:
         FolderSink(folder)
@@ -63,6 +66,7 @@ class RedactingSink:
         self._say = say
         self._finished = finished
         self._failed = failed
+        self._unwritten = unwritten or self._say_unwritten
         self._most = most
         self._held_chars = 0
         self._open: dict[str, _HeldRecording] = {}
@@ -95,16 +99,22 @@ class RedactingSink:
         except RuntimeError:  # closed
             self._release(recording.size)
             return
-        future.add_done_callback(partial(self._done, recording.path, recording.size, len(recording.events)))
+        future.add_done_callback(partial(self._done, recording.path, recording.size, capture))
 
     def close(self) -> None:
         """Finish waiting recordings, and end the process."""
         self._workers.shutdown()
 
-    def _done(self, path: Path, size: int, events: int, future: "Future[None]") -> None:
+    def _say_unwritten(self, recording: Unwritten) -> None:
+        self._say(f"a recording was not kept: {recording.error}")
+        recording.release()
+
+    def _done(self, path: Path, size: int, capture: Capture, future: "Future[None]") -> None:
         self._release(size)
         try:
             future.result()
+        except StoreError as error:
+            self._unwritten(unwritten_in_memory(error, path, lambda: capture, characters=size))
         except InspectorError as error:
             self._say(f"a recording was not kept: {error}")
             self._failed()
@@ -112,7 +122,7 @@ class RedactingSink:
             self._say(f"a recording was not kept: redacting it failed ({type(error).__name__})")
             self._failed()
         else:
-            self._say(f"{path}: {events:,} events, redacted")
+            self._say(f"{path}: {len(capture.events):,} events, redacted")
             self._finished(path)
 
     def _hold(self, recording: _HeldRecording, size: int) -> bool:

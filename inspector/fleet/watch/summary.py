@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from inspector.analysis.audit import Finding, Severity
 from inspector.analysis.audit.outcome import ResponseOutcome
 from inspector.analysis.reading import ChoiceReading
-from inspector.files.store import load_all
+from inspector.files.store import load_all, loads
 from inspector.fleet.watch.spans import SpanData, span_of
 from inspector.inspection.inspection import Examined, channel_of, inspect
 from inspector.issues import Cause, issues
@@ -100,3 +100,8 @@ def of_file(path: str) -> StreamSummary:
     """The summary of a recording on disk; raises InspectorError when it cannot be read."""
     [capture, *_] = load_all(path)
     return summarise(inspect(capture))
+
+
+def of_content(content: bytes) -> StreamSummary:
+    """The summary of a recording in memory."""
+    return summarise(inspect(loads(content)))

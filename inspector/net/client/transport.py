@@ -7,6 +7,7 @@ Secrets are not stored: no header of the request is kept, and secrets are remove
 """
 
 import asyncio
+import errno
 import json
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -234,14 +235,16 @@ class FileSink:
         number = 1
         while True:
             path = self._path if number == 1 else self._path.with_stem(f"{self._path.stem}-{number}")
-            if not path.exists() and str(path) not in self._writers:
-                break
             number += 1
-        try:
-            self._writers[str(path)] = open_writer(path, header)
-        except (StoreError, CaptureError) as error:
-            _LOG.warning("not recorded: %s", error)
-        return str(path)
+            if str(path) in self._writers:
+                continue
+            try:
+                self._writers[str(path)] = open_writer(path, header)
+            except (StoreError, CaptureError) as error:
+                if isinstance(error, StoreError) and error.errno == errno.EEXIST:
+                    continue
+                _LOG.warning("not recorded: %s", error)
+            return str(path)
 
     def event(self, run: str, event: Event) -> None:
         """Write one event."""

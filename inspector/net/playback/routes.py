@@ -7,12 +7,12 @@ key, stores no request, and opens no file that a request names.
 import json
 import time
 from asyncio import sleep as asyncio_sleep
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf, isfinite
 from typing import Any, Final
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -78,15 +78,17 @@ def playback_routes(
     *,
     prefix: str = "/playback",
     settings: PlaybackSettings | None = None,
+    origins: Collection[str] = (),
     clock: Clock = time.monotonic,
     sleep: Sleep = asyncio_sleep,
 ) -> list[BaseRoute]:
     """Routes of the built-in server; `captures` is called for each request, so its result may change.
 
     `prefix` empty serves at the root. `GET`, `PUT` and `DELETE` of `/control` read, set and reset the
-    settings for all requests that follow.
+    settings for all requests that follow. Web pages may send requests from their own origin and from
+    `origins`, of which `*` is every one.
     """
-    player = _Player(captures, settings or PlaybackSettings(), clock, sleep)
+    player = _Player(captures, settings or PlaybackSettings(), origins, clock, sleep)
     routes: list[BaseRoute] = [
         Route(spec.full_path, partial(player.play, spec.endpoint), methods=["POST"]) for spec in ASKED
     ]
@@ -105,10 +107,12 @@ class _Player:
         self,
         captures: Callable[[], Mapping[str, Capture]],
         settings: PlaybackSettings,
+        origins: Collection[str],
         clock: Clock,
         sleep: Sleep,
     ) -> None:
         self._captures = captures
+        self._origins = frozenset(origins)
         self._first_settings = self._settings = settings
         self._clock = clock
         self._sleep = sleep
@@ -117,7 +121,7 @@ class _Player:
     async def play(self, endpoint: Endpoint, request: Request) -> ASGIApp:
         """Answer one request for text."""
         try:
-            body = await _json_body(request)
+            body = await self._json_body(request)
             settings = self._settings.changed(_request_settings(request))
             faults = settings.faults
             if faults.http is not None:
@@ -143,6 +147,27 @@ class _Player:
         return PlayedResponse(
             played, status=made.status, headers=headers, clock=self._clock, sleep=self._sleep
         )
+
+    async def _json_body(self, request: Request) -> dict[str, Any]:
+        # A web page of another site cannot send this type without a CORS preflight.
+        if request.headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
+            raise InspectorError("the request body must be sent as application/json")
+        origin = request.headers.get("origin")
+        own = origin is None or urlsplit(origin).netloc == request.headers.get("host")
+        if not own and self._origins.isdisjoint({origin, "*"}):
+            raise InspectorError("web pages of other sites may not send requests here; see --allow-origin")
+        body = bytearray()
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > _BODY_LIMIT_BYTES:
+                raise InspectorError(f"the request is longer than {_BODY_LIMIT_BYTES:,} bytes")
+        try:
+            value = json.loads(bytes(body))
+        except (ValueError, RecursionError) as error:
+            raise InspectorError(f"the request body is not valid JSON ({str(error)[:120]})") from error
+        if not isinstance(value, dict):
+            raise InspectorError("the request body is not a JSON object")
+        return value
 
     def _choose(
         self, endpoint: Endpoint, body: Mapping[str, Any], settings: PlaybackSettings
@@ -201,10 +226,7 @@ class _Player:
             if request.method == "DELETE":
                 self._settings = self._first_settings
             elif request.method == "PUT":
-                # A web page from another site cannot send this type without a CORS preflight.
-                if request.headers.get("content-type", "").split(";")[0].strip() != "application/json":
-                    raise InspectorError("settings must be sent as application/json")
-                changes = await _json_body(request)
+                changes = await self._json_body(request)
                 self._settings = self._settings.changed(_controlled(changes))
         except InspectorError as error:
             return _error(400, str(error), "BadRequestError")
@@ -254,21 +276,6 @@ def _positive(name: str, text: str) -> float:
     if not number > 0:
         raise InspectorError(f"invalid {name} {text[:40]!r}: expected a positive number, or inf")
     return number
-
-
-async def _json_body(request: Request) -> dict[str, Any]:
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > _BODY_LIMIT_BYTES:
-            raise InspectorError(f"the request is longer than {_BODY_LIMIT_BYTES:,} bytes")
-    try:
-        body = json.loads(bytes(body))
-    except (ValueError, RecursionError) as error:
-        raise InspectorError(f"the request body is not valid JSON ({str(error)[:120]})") from error
-    if not isinstance(body, dict):
-        raise InspectorError("the request body is not a JSON object")
-    return body
 
 
 def _endpoints(captures: Mapping[str, Capture], name: str) -> list[str]:

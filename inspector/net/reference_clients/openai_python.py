@@ -11,8 +11,10 @@ reads a response a line as JSON and writes what the SDK made of it, as the other
 
 import json
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from threading import Lock
 from typing import Any, NamedTuple, cast
 
 import httpx
@@ -25,6 +27,9 @@ _REPORTS = (
     *(openai.ContentFilterFinishReasonError, httpx.HTTPError),
 )
 """What the SDK raises to report what happened: an error that the server sent, the token limit, a cut."""
+
+_READING = Lock()
+"""Filters of warnings are of the whole process."""
 
 
 class Response(NamedTuple):
@@ -51,7 +56,13 @@ class Reading(NamedTuple):
 
 
 def read(response: Response) -> Reading:
-    """Let the SDK read a response; content never raises."""
+    """Let the SDK read a response; content never raises, and pydantic's warnings about it go nowhere."""
+    with _READING, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return _read(response)
+
+
+def _read(response: Response) -> Reading:
     with (
         httpx.Client(transport=httpx.MockTransport(lambda _: _sent(response))) as http,
         openai.OpenAI(

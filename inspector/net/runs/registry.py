@@ -168,11 +168,6 @@ class Registry:
             )
             self._trim()
 
-    def path_of(self, run: str) -> Path | None:
-        """The complete file of a run; None if there is none."""
-        live_run = self.get(run)
-        return None if live_run is None or live_run.trouble else live_run.path
-
     # --- audits ---
 
     def audit_soon(self, run: LiveRun) -> float | None:
@@ -202,7 +197,8 @@ class Registry:
             return run.audit()
         finally:
             with self._lock:
-                self._auditing[run.id] = self._clock()
+                if run.id in self._runs:  # else it was forgotten meanwhile
+                    self._auditing[run.id] = self._clock()
 
     # --- inside ---
 

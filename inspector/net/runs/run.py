@@ -20,8 +20,7 @@ from typing import Final, NamedTuple
 from inspector.analysis.metrics import quantile
 from inspector.analysis.reading import Reader, Reading
 from inspector.capture.capture import Capture, End, Event, Header
-from inspector.capture.errors import CaptureError, StoreError
-from inspector.files.store import CaptureWriter, open_writer
+from inspector.files.recording import Memory, Recording, Unwritten, unwritten_in_memory
 from inspector.inspection.inspection import Examined, examine
 from inspector.net.client.outcome import OutcomeKind, RequestOutcome
 from inspector.net.runs.event_log import PackedEvents
@@ -125,8 +124,6 @@ class LiveRun:
         self.path = path
         self.address = address
         self.state = RunState.WAITING
-        self.trouble = ""
-        """Why the capture on disk is incomplete; empty if it is complete."""
         self.outcome = RequestOutcome()
         self.end: End | None = None
         self.own = True
@@ -135,6 +132,8 @@ class LiveRun:
         """ID of the run with the ground truth of the same request."""
         self.lock = Lock()
         self.events = PackedEvents()
+        self.characters = 0
+        """Of all events."""
         self.look: Look | None = None
         self.ended = Flag()
         self.stop: Callable[[], None] = lambda: None
@@ -142,7 +141,7 @@ class LiveRun:
         self.again: Callable[[], LiveRun] | None = None
         """Sends the same request again; None for a request of another client."""
         self._reader = Reader(header, events=self.events)
-        self._writer: CaptureWriter | None = None
+        self._file: Recording | None = None
         self._watches: list[Wakeup] = []
         self._carriers: deque[tuple[float, int]] = deque(maxlen=_GAPS_KEPT)
         self._first_s: float | None = None
@@ -162,14 +161,15 @@ class LiveRun:
             self._texts, self._folded = {}, 0
             self.state = RunState.STREAMING
             if self.path is not None:
-                self._disk(self._open_file)
+                # All events are in memory anyway.
+                self._file = Recording(self.path, header, memory=Memory(0), makes_folder=True)
         self._tell()
 
     def event(self, event: Event) -> None:
         """An event arrived: it is written to the file, then shown to readers."""
-        if self._writer is not None:
-            writer = self._writer
-            self._disk(lambda _: writer.write((event,)))
+        if self._file is not None:
+            self._file.write((event,))
+        self.characters += len(event.data) + len(event.name)
         with self.lock:
             self._heard_at = time.monotonic()
             self._reader.receive((event,))
@@ -179,9 +179,8 @@ class LiveRun:
 
     def closed(self, end: End) -> None:
         """The connection ended; the file is complete after this."""
-        if self._writer is not None:
-            writer, self._writer = self._writer, None
-            self._disk(lambda _: writer.end(end))
+        if self._file is not None:
+            self._file.end(end)
         with self.lock:
             self.end = end
         self._tell()
@@ -199,22 +198,6 @@ class LiveRun:
             self.state = RunState.ENDED
         self.ended.set()
         self._tell()
-
-    def _open_file(self, path: Path) -> None:
-        try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(
-                f"{path.parent}: cannot be created ({error.strerror}); choose another folder"
-            ) from error
-        self._writer = open_writer(path, self.header)
-
-    def _disk(self, write: Callable[[Path], None]) -> None:
-        try:
-            write(self.path or Path())
-        except (StoreError, CaptureError) as error:
-            self._writer = None
-            self.trouble = str(error)
 
     def _time(self, at_s: float) -> None:
         choices = self._reader.stream.choices
@@ -258,6 +241,22 @@ class LiveRun:
             ended = self.state is RunState.ENDED
             reading = self._reader.reading(end=self.end, ended=ended)
             return reading if ended else reading.apart()
+
+    @property
+    def trouble(self) -> str:
+        """Why the capture on disk is incomplete; empty if it is complete."""
+        error = None if self._file is None else self._file.error
+        return "" if error is None else str(error)
+
+    def recorded(self) -> Path | Unwritten | None:
+        """The file of an ended run, or what the disk did not take; None for a run in memory only."""
+        if self._file is None:
+            return None
+        if self._file.error is None:
+            return self._file.path
+        return unwritten_in_memory(
+            self._file.error, self._file.path, self.capture, characters=self.characters
+        )
 
     def capture(self) -> Capture:
         """The capture so far."""

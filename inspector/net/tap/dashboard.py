@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from inspector.capture.capture import End
 from inspector.capture.errors import InspectorError
+from inspector.files.recording import Unwritten
 from inspector.net.client.address import AddressInvalid, Server
 from inspector.net.client.recorder import Sink
 from inspector.net.hosts import refuse
@@ -82,15 +83,25 @@ class RecordingListener(Protocol):
     def ended(self, upstream: str, path: Path, /) -> None:
         """A recording is complete on disk."""
 
+    def unwritten(self, upstream: str, recording: Unwritten, /) -> None:
+        """A recording is not on disk, at least not to its end."""
+
     def close(self) -> None:
         """No more recordings will end."""
+
+
+class Recorded(Protocol):
+    """A run of the sink; see `inspector.net.runs.LiveRun`."""
+
+    def recorded(self) -> Path | Unwritten | None:
+        """Its file once it has ended, or what the disk did not take."""
 
 
 class DashboardTap:
     """Taps beside a dashboard: its `middleware` and its `lifespan`; both do nothing without upstreams.
 
-    `watching` creates the receiver of completed recordings; `metrics` is the ASGI app that answers at
-    `/metrics`.
+    `run_of` finds a run of the sink, `watching` creates the receiver of ended recordings; `metrics` is the
+    ASGI app that answers at `/metrics`.
     """
 
     def __init__(
@@ -98,7 +109,7 @@ class DashboardTap:
         upstreams: Sequence[Upstream],
         sink: Sink,
         *,
-        path_of: Callable[[str], Path | None] = lambda _: None,
+        run_of: Callable[[str], Recorded | None] = lambda _: None,
         watching: Callable[[], RecordingListener] | None = None,
         metrics: ASGIApp | None = None,
     ) -> None:
@@ -106,7 +117,7 @@ class DashboardTap:
         self._watch: RecordingListener | None = None
         self._metrics = metrics
         self._taps = {
-            upstream.name: Tap(upstream, _ReportingSink(sink, partial(self._ended, upstream.name), path_of))
+            upstream.name: Tap(upstream, _ReportingSink(sink, partial(self._ended, upstream.name), run_of))
             for upstream in upstreams
         }
 
@@ -115,9 +126,14 @@ class DashboardTap:
         """Middleware to put before all other."""
         return [Middleware(_TapMiddleware, taps=self._taps, metrics=self._metrics)] if self._taps else []
 
-    def _ended(self, upstream: str, path: Path) -> None:
-        if self._watch is not None:
-            self._watch.ended(upstream, path)
+    def _ended(self, upstream: str, recorded: Path | Unwritten) -> None:
+        if isinstance(recorded, Unwritten):
+            if self._watch is None:
+                recorded.release()
+            else:
+                self._watch.unwritten(upstream, recorded)
+        elif self._watch is not None:
+            self._watch.ended(upstream, recorded)
 
     def stop(self) -> None:
         """The program ends: streams that are cut from now on were not closed by clients."""
@@ -138,23 +154,27 @@ class DashboardTap:
 
 
 class _ReportingSink:
-    """A sink that reports completed files."""
+    """A sink that reports what became of each recording."""
 
     def __init__(
-        self, sink: Sink, finished: Callable[[Path], None], path_of: Callable[[str], Path | None]
+        self,
+        sink: Sink,
+        finished: Callable[[Path | Unwritten], None],
+        run_of: Callable[[str], Recorded | None],
     ) -> None:
         self._sink = sink
         self._finished = finished
-        self._path_of = path_of
+        self._run_of = run_of
         self.opened = sink.opened
         self.event = sink.event
 
     def ended(self, run: str, end: End, /) -> None:
-        """Pass it on, and report the file."""
+        """Pass it on, and report the recording."""
+        ending = self._run_of(run)  # asked before: the registry may forget a run as soon as it has ended
         self._sink.ended(run, end)
-        path = self._path_of(run)
-        if path is not None:
-            self._finished(path)
+        recorded = None if ending is None else ending.recorded()
+        if recorded is not None:
+            self._finished(recorded)
 
 
 class _TapMiddleware:

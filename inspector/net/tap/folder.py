@@ -1,6 +1,6 @@
 """A folder of captures as a sink: one file per response, written as it arrives.
 
-If a write fails, that recording ends with a message, and the client does not notice.
+If the disk fails, the client does not notice: the rest of that recording is held in memory.
 """
 
 import asyncio
@@ -11,16 +11,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from inspector.capture.capture import End, Event, Header
-from inspector.capture.errors import CaptureError, StoreError
-from inspector.files.store import CaptureWriter, open_writer
+from inspector.capture.errors import StoreError
+from inspector.files.recording import Recording, Unwritten
 
 
 @dataclass(slots=True)
 class _OpenRecording:
-    path: Path
-    writer: CaptureWriter | None
-    """None once a write failed."""
-    events: int = 0
+    file: Recording
+    failed: bool = False
+    """True once it was said that the disk failed."""
     waiting: list[Event] = field(default_factory=list)
     """Events of this turn of the event loop, written at its end in one go."""
 
@@ -34,7 +33,8 @@ def file_name(header: Header) -> str:
 class FolderSink:
     """Writes each response to its own file in `folder`.
 
-    `say` receives a line for each recording that ends or fails, `finished` each complete file.
+    `say` receives a line for each recording that ends or fails, `finished` each complete file, and
+    `unwritten` what the disk did not take of a recording that has ended.
 
     Raises StoreError if the folder cannot be created or written to.
     """
@@ -45,8 +45,10 @@ class FolderSink:
         *,
         say: Callable[[str], None] = lambda _: None,
         finished: Callable[[Path], None] = lambda _: None,
+        unwritten: Callable[[Unwritten], None] = lambda unwritten: unwritten.release(),
     ) -> None:
         self._folder = folder
+        self._unwritten = unwritten
         self._say = say
         self._finished = finished
         self._open: dict[str, _OpenRecording] = {}
@@ -64,20 +66,13 @@ class FolderSink:
     def opened(self, header: Header) -> str:
         """Begin a recording in a new file; its ID."""
         path = self._folder / file_name(header)
-        name = path.stem
-        writer = None
-        try:
-            writer = open_writer(path, header)
-        except (StoreError, CaptureError) as error:
-            self._say(f"not recorded: {error}")
-        self._open[name] = _OpenRecording(path, writer)
-        return name
+        self._open[path.stem] = recording = _OpenRecording(Recording(path, header))
+        self._say_failure(recording, "not recorded")
+        return path.stem
 
     def event(self, run: str, event: Event) -> None:
         """Append an event; events of one turn of the event loop are written together."""
         recording = self._open[run]
-        if recording.writer is None:
-            return
         recording.waiting.append(event)
         if len(recording.waiting) == 1:
             try:
@@ -89,32 +84,23 @@ class FolderSink:
         """Append the end and close the file."""
         recording = self._open.pop(run)
         self._write(recording)
-        if recording.writer is None:
-            return
-        try:
-            recording.writer.end(end)
-        except StoreError as error:
-            self._write_failed(recording, error)
+        file = recording.file
+        file.end(end)
+        if (unwritten := file.unwritten()) is not None:
+            self._say_failure(recording, f"recording stopped after {file.events:,} events")
+            self._unwritten(unwritten)
             return
         how = f"connection broken: {end.detail}" if end.cut else "complete"
-        self._say(f"{recording.path}: {recording.events:,} events, {how}")
-        self._finished(recording.path)
+        self._say(f"{file.path}: {file.events:,} events, {how}")
+        self._finished(file.path)
 
     def _write(self, recording: _OpenRecording) -> None:
         events, recording.waiting = recording.waiting, []
-        if recording.writer is None or not events:
-            return
-        try:
-            recording.writer.write(events)
-            recording.events += len(events)
-        except StoreError as error:
-            self._write_failed(recording, error)
+        if events:
+            recording.file.write(events)
+            self._say_failure(recording, f"recording stopped after {recording.file.events:,} events")
 
-    def _write_failed(self, recording: _OpenRecording, error: StoreError) -> None:
-        writer, recording.writer = recording.writer, None
-        self._say(f"recording stopped after {recording.events:,} events: {error}")
-        try:
-            if writer is not None:
-                writer.close()
-        except StoreError:
-            return
+    def _say_failure(self, recording: _OpenRecording, what: str) -> None:
+        if recording.file.error is not None and not recording.failed:
+            recording.failed = True
+            self._say(f"{what}: {recording.file.error}")

@@ -5,13 +5,14 @@ disconnects, the connection to the upstream is closed, so the server stops gener
 """
 
 import asyncio
+import logging
 import re
 import ssl
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
+from math import inf
 from typing import Final
 from urllib.parse import quote, unquote_to_bytes
 
@@ -40,6 +41,9 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _IDLE_S: Final = 2.0  # vLLM's uvicorn closes idle connections after 5 s; a closing one must not be taken
 _WHOLE_AT_MOST: Final = 64 * 2**20
 _VERSION_S: Final = 2.0
+_ASK_AGAIN_S: Final = 60.0
+_ASK_SOON_S: Final = 5.0
+_LOG: Final = logging.getLogger(__name__)
 _TOLD_BYTES: Final = 2**18
 _STEPS_AFTER: Final = 256
 
@@ -84,6 +88,7 @@ class Tap:
         sink: Sink,
         *,
         sampled: Callable[[], bool] = lambda: True,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.upstream = upstream
         self.version: str | None = None
@@ -99,7 +104,15 @@ class Tap:
             self._root, trust=_trust(server.verify), connect_s=server.connect_s, idle_s=_IDLE_S
         )
         self._models = f"{server.v1.removeprefix(server.root)}/models".encode()
-        self._version_task: asyncio.Task[None] | None = None
+        self._clock = clock
+        self._asking: asyncio.Task[float] | None = None
+        self._ask_from_s = -inf
+        self._answered = False
+        """True once the server has said what it is, or that it does not say it."""
+        self._silent = False
+        """True after a question that it did not answer in time."""
+        self._awaited = False
+        """True while a request waits for what the server is."""
         self.closed_by = ClosedBy.CLIENT
         """Who closes a stream that is cut on this side."""
 
@@ -109,8 +122,8 @@ class Tap:
 
     async def aclose(self) -> None:
         """Close the connections to the upstream."""
-        if self._version_task is not None:
-            self._version_task.cancel()
+        if self._asking is not None:
+            self._asking.cancel()
         await self._transport.aclose()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -157,26 +170,55 @@ class Tap:
         return engine_of(owned_by=self.owned_by)
 
     def learn_version(self) -> None:
-        """Request version and models in the background, without the client's key, until one responds."""
-        if (
-            self.version is None
-            and self.owned_by is None
-            and (self._version_task is None or self._version_task.done())
-        ):
-            self._version_task = asyncio.create_task(self._ask_version())
+        """Ask in the background what the server is, without the client's key; again now and then."""
+        if self._asking is None and self._clock() >= self._ask_from_s:
+            self._asking = asyncio.create_task(self._ask())
+            self._asking.add_done_callback(self._asked)
 
-    async def version_known(self) -> None:
-        """Wait until the requests of `learn_version` have ended."""
-        if self._version_task is not None:
-            await asyncio.wait({self._version_task})
+    async def engine_known(self) -> bool:
+        """Whether the keys of the server can be chosen, after waiting for `learn_version` where that helps.
 
-    async def _ask_version(self) -> None:
-        with suppress(httpx.HTTPError, TimeoutError, OSError):
+        One request at most waits. While it does, others go on at once, and nothing is added to them. After a
+        server that did not respond in time no request waits any more.
+        """
+        if self._asking is None or self._silent or self._answered:
+            return True
+        if self._awaited:
+            return False
+        self._awaited = True
+        begun_s = self._clock()
+        try:
+            await asyncio.wait({self._asking})
+        finally:
+            self._awaited = False
+        if self._silent:
+            waited_s = self._clock() - begun_s
+            _LOG.warning(
+                "%s: a request waited %.1f s, as the server does not respond to %s; no other one waits",
+                *(self.upstream.name, waited_s, self._models.decode()),
+            )
+        return True
+
+    async def _ask(self) -> float:
+        """Ask the server; in how many seconds to ask again."""
+        try:
             async with asyncio.timeout(_VERSION_S):
-                self.owned_by = owner_in(await self._get_json(self._models))
+                self.owned_by = owner_in(await self._get_json(self._models)) or self.owned_by
+                self._answered, self._silent = True, False
                 version_info = await self._get_json(self.engine.version_path.encode())
-                version = version_info.get("version") if isinstance(version_info, dict) else None
-                self.version = version if isinstance(version, str) else None
+        except (TimeoutError, httpx.TimeoutException):
+            self._silent = not self._answered
+            return _ASK_AGAIN_S
+        except (httpx.HTTPError, OSError):
+            return 0.0  # not up yet: the next request asks again
+        version = version_info.get("version") if isinstance(version_info, dict) else None
+        self.version = version if isinstance(version, str) else self.version
+        return _ASK_SOON_S if self.version is None and self.owned_by is None else _ASK_AGAIN_S
+
+    def _asked(self, asking: "asyncio.Task[float]") -> None:
+        self._asking = None
+        if not asking.cancelled() and asking.exception() is None:
+            self._ask_from_s = self._clock() + asking.result()
 
     async def _get_json(self, path: bytes) -> object:
         response = await self.send(self.request("GET", path, []))
@@ -255,8 +297,8 @@ class _ProxiedExchange:
             content = aiter(self._body) if raw is None else raw
             self._recording = tap.recording(endpoint, raw or b"", headers, target.partition(b"?")[2])
             spec = spec_of(endpoint)
-            if raw is not None and tap.upstream.add_token_ids:
-                await tap.version_known()  # servers differ in the keys that they know, and reject others
+            # Servers differ in the keys that they know, and reject others.
+            if raw is not None and tap.upstream.add_token_ids and await tap.engine_known():
                 streamed = isinstance(self._recording.body, dict) and bool(self._recording.body.get("stream"))
                 keys = tap.engine.evidence_request(spec, streamed=streamed)
                 with_ids = ask_for_ids(raw, self._recording.body, keys)

@@ -1,6 +1,6 @@
 """What is particular to each server or front end: a module for each, and the table of all."""
 
-from inspector.protocol.engines.engine import Engine
+from inspector.protocol.engines.engine import VERSION_AT_MOST, Engine
 from inspector.protocol.engines.table import (
     DEFAULT,
     ENGINES,
@@ -17,6 +17,7 @@ __all__ = [
     "ENGINES",
     "OWN_IDS",
     "PACKAGES",
+    "VERSION_AT_MOST",
     "Engine",
     "contract_of",
     "engine_of",

@@ -4,14 +4,17 @@ import json
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from inspector.capture.capture import Endpoint
-from inspector.capture.formats import listed
+from inspector.capture.formats import clip, listed
 from inspector.protocol.harmony.contract import STANDARD, Contract
 from inspector.protocol.harmony.parser_errors import ParserError, parser_error
 from inspector.protocol.wire.endpoints import ASKED, EndpointSpec
 from inspector.protocol.wire.stream import token_ids
+
+VERSION_AT_MOST: Final = 60
+"""Characters of a version that are shown: a server may report any text."""
 
 _RELEASE = re.compile(r"v?(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6}))?")
 
@@ -117,7 +120,9 @@ class Engine:
 
     def labelled(self, version: str | None) -> str:
         """Its name with a version, e.g. `vLLM 0.13.0`."""
-        return f"{self.label} {version}" if version else f"{self.label}, version unknown"
+        if not version:
+            return f"{self.label}, version unknown"
+        return f"{self.label} {clip(version, VERSION_AT_MOST)}"
 
     def version_of(self, fingerprint: str | None) -> str | None:
         """The version in a `system_fingerprint`; None for another server's."""

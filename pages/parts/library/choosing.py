@@ -14,6 +14,7 @@ from pages.ui.state import Session, went_back
 _FILTER: Final = "library_filter"
 _NARROWED: Final = "library_narrowed"
 _REJECTED: Final = "library_rejected"
+_TYPED: Final = "library_typed"
 _WORST: Final = "worst first"
 _ADDRESS: Final = frozenset({"scan", "filter", "group", "sort", "order"})
 _EXAMPLE: Final = "kind = 'dropped' AND tokens > 500"
@@ -116,10 +117,10 @@ def _take_folder(key: str, names: list[str]) -> None:
     )
 
 
-@st.cache_resource(show_spinner=False)
 def _typed() -> list[Path]:
-    """The folders that were typed since the dashboard was started."""
-    return []
+    """The folders that were typed in this session; no other session and no address can name them."""
+    typed: list[Path] = st.session_state.setdefault(_TYPED, [])
+    return typed
 
 
 def first_steps() -> None:

@@ -188,6 +188,30 @@ def test_a_query_has_a_limit_of_time_and_of_memory(library: Library) -> None:
     assert library.counts().captures == len(CAPTURES) - 1  # one is compressed
 
 
+@pytest.mark.parametrize(
+    "text", ["tokens % 0 = 1", "abs(DISTINCT tokens) > 1", "tokens % (events - events) = 1"]
+)
+def test_what_the_database_rejects_while_it_runs_is_a_fault_of_the_filter(
+    text: str, library: Library
+) -> None:
+    with pytest.raises(FilterError) as rejected:
+        library.counts(text)
+    assert "scan again" not in str(rejected.value)
+    assert "\n" not in str(rejected.value)
+    assert library.counts().captures
+
+
+def test_the_questions_of_a_page_share_one_budget_of_time(library: Library) -> None:
+    slow = "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b"
+    with library.within(0.3):
+        assert library.counts().captures
+        with pytest.raises(FilterError, match="no answer in"), library.within(60):
+            library._rows(slow)
+        with pytest.raises(FilterError, match="no answer in"):
+            library.counts()
+    assert library.counts().captures
+
+
 def test_words_are_searched_in_captures_and_findings(library: Library) -> None:
     assert kept(library, "TOOL  leak call") == kept(library, "mentions('tool call leak')") != set()
     assert kept(library, "dropped") >= kept(library, "kind = 'dropped'") != set()

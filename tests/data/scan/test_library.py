@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from inspector.capture.errors import InspectorError
+from inspector.capture.errors import InspectorError, StoreError
 from inspector.data.scan import (
     GROUPS,
     SORTS,
@@ -241,6 +241,16 @@ def test_tables_that_are_not_held_stay_on_disk_and_rows_that_are_gone_are_said(t
             library.counts()
     with pytest.raises(InspectorError, match="the rows cannot be read"):
         Library(tmp_path)
+
+
+def test_rows_that_are_damaged_are_no_fault_of_the_filter(tmp_path: Path) -> None:
+    scanned(tmp_path, FIXTURES / "chat-whole-vllm-0.14.1.jsonl")
+    with Library(tmp_path, hold=False) as library:
+        [path] = tmp_path.glob("captures-*.parquet")
+        content = path.read_bytes()
+        path.write_bytes(content[:4] + b"\xff" * (len(content) // 2) + content[4 + len(content) // 2 :])
+        with pytest.raises(StoreError, match="the rows cannot be read"):
+            library.counts("tokens > 1")
 
 
 def test_the_fix_of_a_known_issue_is_one_that_the_newest_release_with_it_needs() -> None:

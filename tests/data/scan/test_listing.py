@@ -18,6 +18,7 @@ from inspector.capture.errors import InspectorError
 from inspector.data.scan import zips
 from inspector.data.scan.items import ItemReader
 from inspector.data.scan.remote import remote_files
+from inspector.fleet.probe.shelf import ProbeShelf
 from tests.support.archives import id_lists, items_of, rows_in, scanned
 from tests.support.command import ROOT, inspector
 
@@ -37,6 +38,15 @@ def test_a_folder_is_read_with_its_folders_and_without_what_is_no_capture(tmp_pa
     found = items_of(tmp_path, ignored=ignored)
     assert [item.name for item in found] == ["a.jsonl", "b.json.gz", "c.txt", "d.har", "stream.zst"]
     assert dict(ignored) == {".md": 1, ".gz": 1, ".part": 1, "no ending": 1}
+
+
+def test_the_plan_and_the_rows_of_a_probe_are_no_captures(tmp_path: Path) -> None:
+    ProbeShelf(tmp_path, {}).close()
+    (tmp_path / "captures" / "clean-chat-00001.jsonl").write_text("[1]")
+    assert names(tmp_path) == ["clean-chat-00001.jsonl"]
+    assert names(tmp_path / "*") == []
+    (tmp_path / "probe.json").unlink()
+    assert names(tmp_path) == ["clean-chat-00001.jsonl", "rows.jsonl"], "perhaps of another program"
 
 
 def test_a_file_that_is_named_is_always_read_and_only_once(tmp_path: Path) -> None:

@@ -183,7 +183,7 @@ def test_a_scan_that_was_killed_goes_on_and_leaves_no_process(tmp_path: Path) ->
     assert manifest.finished_at is None
     kept = len(rows_in(out))
     assert 0 < kept < 300
-    (out / "captures-999999.parquet.part").write_bytes(b"PAR1 what a kill cut off")
+    (out / "captures-999999.parquet.0a1b2c3d.part").write_bytes(b"PAR1 what a kill cut off")
     (out / "findings-999998.parquet").write_bytes(b"PAR1 what no list names")
 
     far = scan([str(tmp_path / "in")], out, jobs=1)

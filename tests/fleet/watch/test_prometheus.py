@@ -2,6 +2,7 @@
 
 import json
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -28,9 +29,17 @@ EACH_S = 0.25
 
 
 @contextmanager
-def process(*command: str | Path, log: Path) -> Iterator["subprocess.Popen[bytes]"]:
+def process(
+    *command: str | Path, log: Path, before: Callable[[], None] | None = None
+) -> Iterator["subprocess.Popen[bytes]"]:
     with log.open("wb") as out:
-        process = subprocess.Popen([*map(str, command)], cwd=ROOT, stdout=out, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(
+            [*map(str, command)],
+            cwd=ROOT,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            preexec_fn=before,  # noqa: PLW1509
+        )
         try:
             yield process
         finally:
@@ -74,6 +83,11 @@ def ask(address: str, query: str = "", *, read: int | None = None, **body: Any) 
         return answer.status_code
 
 
+def full_disk() -> None:
+    """From now on this process writes no file; its log may have some bytes."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+
 def queried(api: str, query: str) -> list[Any]:
     samples: list[Any] = get(f"{api}/query?{urlencode({'query': query})}")["data"]["result"]
     return samples
@@ -112,7 +126,8 @@ def test_each_alert_fires_for_its_reason_and_none_for_a_healthy_server(playback:
     tap = (sys.executable, "-m", "inspector", "tap", "--port", "0", "--metrics", "0", "--keep", "failing")
     beside = (sys.executable, "-m", "inspector", "canary", "--base-url", f"http://127.0.0.1:{free_port()}/v1")
     east = (*beside, "--model", "m", "--name", "east", "--metrics", "0", "--captures", tmp_path / "east")
-    east_log = tmp_path / "east.log"
+    east_log, full_log = tmp_path / "east.log", tmp_path / "full.log"
+    full = ("--upstream", f"full={playback}", "--captures", tmp_path / "full")
 
     def metrics_at(log: Path) -> Any:
         return re.search(r"metrics: http://(\S+)/metrics", log.read_text())
@@ -120,11 +135,14 @@ def test_each_alert_fires_for_its_reason_and_none_for_a_healthy_server(playback:
     with (
         process(*tap, *ups, "--captures", captures, log=log) as tapping,
         process(*east, log=east_log) as canary,
+        process(*tap, *full, log=full_log, before=full_disk) as filled,
     ):
         targets = {
             "tap": tried(tapping, lambda: metrics_at(log), log)[1],
             "canary": tried(canary, lambda: metrics_at(east_log), east_log)[1],
+            "full": tried(filled, lambda: metrics_at(full_log), full_log)[1],
         }
+        [on_full_disk] = re.findall(r"(http://\S+)/v1 ->", full_log.read_text())
         taps = re.findall(r"(http://\S+)/v1 ->", log.read_text())
         good, lossy, failing = taps
         assert ask(good, model=WHOLE) == 200
@@ -149,12 +167,14 @@ def test_each_alert_fires_for_its_reason_and_none_for_a_healthy_server(playback:
             soon(lambda: outcomes(*(("good", outcome) for outcome in ends), ("lossy", "complete")))
             # The first damage of a label set that Prometheus has read already.
             assert ask(lossy, model=TOOL) == 200
+            assert ask(on_full_disk, model=TOOL) == 200
             others = {("HarmonyResponsesFailed", "failing"), ("HarmonyCanaryUnanswered", "east")}
+            others |= {("HarmonyResponsesNotRecorded", "full"), ("HarmonyResponsesDamaged", "full")}
             expected = {("HarmonyResponsesDamaged", "lossy"), *others}
             soon(lambda: firing() >= expected)
             assert firing() == expected
             board = json.loads(BOARD.read_text())["panels"]
-            for panel, number in zip(board[:4], (1, 1, 7, 0), strict=True):
+            for panel, number in zip(board[:4], (2, 1, 8, 0), strict=True):
                 query = re.sub(r"\$\w+", ".*", panel["targets"][0]["expr"])
                 [sample] = queried(api, query)
                 assert round(float(sample["value"][1])) == number, panel["title"]

@@ -1,5 +1,7 @@
 import asyncio
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, cast
 
@@ -7,10 +9,10 @@ import httpx
 import openai
 import pytest
 
-from inspector.capture.capture import ClosedBy, EventKind
+from inspector.capture.capture import ClosedBy, End, Endpoint, EventKind, Header
 from inspector.files.store import load
 from inspector.inspection.inspection import inspect
-from inspector.net.client.transport import async_recording_client, recording_client
+from inspector.net.client.transport import FileSink, async_recording_client, recording_client
 from tests.support.raw_server import Asked, page, raw_server, sse, stream
 from tests.support.streams import chat
 
@@ -91,6 +93,32 @@ def test_unstreamed_answers_are_kept_whole_and_other_requests_not_at_all(tmp_pat
     capture = load(out)
     assert [(event.kind, json.loads(event.data)) for event in capture.events] == [(EventKind.BODY, whole)]
     assert not (tmp_path / "out-2.jsonl").exists()
+
+
+def test_clients_of_one_path_each_take_the_next_number(tmp_path: Path) -> None:
+    """Several tests that run at once, each with a client of its own."""
+
+    def ask(address: str) -> None:
+        start.wait()
+        with recording_client(tmp_path / "out.jsonl") as http:
+            for _ in range(5):
+                http.post(f"{address}/chat/completions", json=ASK)
+
+    start = threading.Barrier(8)
+    with raw_server({CHAT: lambda _: stream(PIECES)}) as server, ThreadPoolExecutor(8) as clients:
+        list(clients.map(ask, [server.v1] * 8))
+    files = list(tmp_path.iterdir())
+    assert len(files) == 40
+    assert all(load(file).end is not None for file in files)
+
+
+def test_a_name_that_is_taken_is_passed_over_although_nothing_seems_to_be_there(tmp_path: Path) -> None:
+    """As where another client opened the file a moment ago."""
+    (tmp_path / "out.jsonl").symlink_to(tmp_path / "nothing")
+    sink = FileSink(tmp_path / "out.jsonl")
+    run = sink.opened(Header(endpoint=Endpoint.CHAT))
+    sink.ended(run, End(at_s=1.0, cut=False))
+    assert load(tmp_path / "out-2.jsonl").end is not None
 
 
 def test_a_client_that_leaves_early_has_an_early_end(tmp_path: Path) -> None:

@@ -79,14 +79,14 @@ def test_what_cannot_be_asked_is_refused_in_one_sentence(
 @pytest.mark.parametrize("path", ["chat/completions", "responses", "completions"])
 def test_half_a_character_in_a_model_s_name_is_quoted_and_fails_nothing(address: str, path: str) -> None:
     body = b'{"model": "a\\ud800b", "messages": [], "input": "x", "prompt": "x", "stream": true}'
-    answer = httpx.post(f"{address}/v1/{path}", content=body)
+    answer = httpx.post(f"{address}/v1/{path}", content=body, headers=JSON)
     assert answer.status_code == 404
     assert "a\ud800b" in answer.json()["error"]["message"]
 
 
 @pytest.mark.parametrize("raw", [b"", b"[]", b"{", b"[" * 100_000, b"\xff"])
 def test_a_request_that_is_no_json_object_is_refused(address: str, raw: bytes) -> None:
-    answer = httpx.post(f"{address}/v1/chat/completions", content=raw)
+    answer = httpx.post(f"{address}/v1/chat/completions", content=raw, headers=JSON)
     assert answer.status_code == 400
     assert "the request body is not" in answer.json()["error"]["message"]
 
@@ -135,11 +135,13 @@ def test_the_control_refuses_a_setting_that_it_does_not_know_and_takes_null_for_
         }
 
 
-def test_the_control_takes_nothing_that_a_web_page_can_send_unasked() -> None:
+def test_nothing_that_a_web_page_of_another_site_can_send_is_taken() -> None:
     routes = playback_routes(lambda: CAPTURES, prefix="")
     with listening(Starlette(routes=routes)) as at:
-        refused = httpx.put(
-            f"{at}/control", content=b'{"faults":"http"}', headers={"content-type": "text/plain"}
-        )
-        assert refused.status_code == 400
+        for media, origin in (("text/plain", None), ("", None), ("application/json", "http://evil.example")):
+            headers = {"content-type": media} | ({"origin": origin} if origin else {})
+            for method, path in (("PUT", "control"), ("POST", "v1/chat/completions")):
+                refused = httpx.request(method, f"{at}/{path}", content=b'{"faults":"http"}', headers=headers)
+                assert refused.status_code == 400
+                assert "may not" in refused.text or "application/json" in refused.text
         assert httpx.get(f"{at}/control").json()["faults"] == {}

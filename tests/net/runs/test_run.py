@@ -4,7 +4,7 @@ from pathlib import Path
 
 from inspector.capture.capture import End, Event
 from inspector.net.runs.registry import Registry
-from inspector.net.runs.run import TAIL
+from inspector.net.runs.run import TAIL, Look
 from inspector.protocol.harmony.vocab import encode
 from tests.support.streams import chat, chat_chunk
 
@@ -118,6 +118,22 @@ def test_a_run_is_taken_from_the_list_once_it_has_ended_and_its_file_stays(tmp_p
     registry.forget(run)
     assert registry.runs() == []
     assert run.path.exists()
+
+
+def test_a_run_that_is_forgotten_while_its_audit_runs_leaves_nothing() -> None:
+    registry = Registry(None)
+    run = registry.get(registry.opened(CAPTURE.header))
+    assert run is not None
+    registry.ended(run.id, End(at_s=1.0, cut=False))
+    audit = run.audit
+
+    def forgotten_meanwhile() -> Look:
+        registry.forget(run)
+        return audit()
+
+    run.audit = forgotten_meanwhile  # type: ignore[method-assign]
+    registry._audit(run)
+    assert registry._auditing == {}
 
 
 def test_calls_for_a_run_that_was_forgotten_do_nothing() -> None:

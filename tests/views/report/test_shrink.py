@@ -127,3 +127,17 @@ def test_reproduce_without_tokens_is_none() -> None:
     assert [reproduce(inspection.reading.choice, finding) for finding in inspection.findings] == [None] * len(
         inspection.findings
     )
+
+
+def test_a_search_that_finds_nothing_parses_a_bounded_number_of_tokens() -> None:
+    """A header of thousands of letters, each of which matters: the parser reads it anew at each token."""
+    whole = list(range(400))
+    parsed = 0
+
+    def fails(part: Sequence[int]) -> bool:
+        nonlocal parsed
+        parsed += len(part)
+        return list(part) == whole
+
+    assert minimal(whole, fails) == (whole, False)
+    assert parsed < 61_000
