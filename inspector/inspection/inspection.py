@@ -38,7 +38,6 @@ from inspector.issues import (
     with_known_issues,
 )
 
-
 _STOP_SHOWN: Final = 60
 
 
