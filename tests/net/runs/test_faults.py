@@ -259,7 +259,7 @@ def test_a_server_that_refuses_token_ids_is_asked_without_them(folder: Path) -> 
     assert "so the model's tokens are unknown" in note
     assert capture.header.status == 200
     assert len(list(folder.glob("*"))) == 1
-    assert inspect(capture).verdict.level == "unknown"
+    assert inspect(capture).verdict.outcome == "unknown"
 
 
 def test_keys_and_headers_are_sent_but_stored_nowhere(folder: Path) -> None:
