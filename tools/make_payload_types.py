@@ -17,6 +17,7 @@ __all__ = ["declarations"]
 
 TARGET = Path(__file__).parent.parent / "pages" / "ui" / "strip" / "model" / "payload.d.ts"
 _HEAD = "// Written by `python -m tools.make_payload_types` from inspector/views/payload.py.\n"
+_WIDTH = 110
 _PLAIN = {int: "number", float: "number", str: "string", bool: "boolean", NoneType: "null"}
 
 
@@ -38,7 +39,12 @@ def declarations() -> str:
                 parts.append(f"  {key}{'?' if optional else ''}: {shown};\n")
             parts.append("}\n\n")
         else:
-            parts.append(f"export type {name} = {_type(found, alias=False)};\n\n")
+            declared = f"export type {name} = {_type(found, alias=False)};\n\n"
+            if len(declared) - 2 > _WIDTH:  # as biome writes a long union
+                declared = (
+                    declared.replace(" = ", "\n  | ").replace('" | "', '"\n  | "').replace("\n", " =\n", 1)
+                )
+            parts.append(declared)
     return "".join(parts).rstrip("\n") + "\n"
 
 

@@ -180,7 +180,7 @@ def _reduced(made: Delivery) -> Iterator[tuple[str, Inspection]]:
     """The capture with less evidence, in every way that applies to it."""
     random = Random(made.seed)  # noqa: S311
     for what in _REMOVALS:
-        if what == "usage" and made.fault == "lose_event":
+        if what == "usage" and made.fault in {"lose_event", "lose_end"}:
             continue  # without a count nothing tells that an event is missing
         if what == "some ids" and not made.evidence.usage:
             continue  # nor that IDs of an event are, which has others

@@ -40,7 +40,7 @@ def align_completion(choice: ChoiceReading, stop: StopOptions, *, skip_special: 
             if text == delivered:
                 fates = [whole_fate(part, TEXT, text, 0), *left_out(shown, part)]
                 return Alignment(fates=fates, extras=[], calls=[])
-    part = parts[0]
+    part = whole if place is None and delivered.endswith(text_of(shown[-1:]) or "\0") else parts[0]
     fates, extras = align_by_token(choice, [part], sent, skip_special=skip_special)
     fates = sorted([*fates, *left_out(shown, part)], key=lambda fate: fate.start)
     return Alignment(fates=fates, extras=extras, calls=[])

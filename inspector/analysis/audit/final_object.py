@@ -37,6 +37,8 @@ def final_findings(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]
         done = reading.stream.choice(choice.index).item_finals.get(_as_streamed(field, numbers))
         if not findings and done is not None and done != final:
             extra.append(_done_finding(reading, choice, field, done))
+        if reading.stream.final_event is None:  # more of the field may be of items that are not done
+            findings = [finding for finding in findings if finding.kind is not Kind.DUPLICATED]
         for finding in findings:
             (extra if finding.kind is Kind.DUPLICATED else lost).append(finding)
     wrong = list(_wrong_calls(reading, choice, sent))

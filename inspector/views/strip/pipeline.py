@@ -165,7 +165,7 @@ def _fates(
     for fate in arrived_first[::-1]:
         own = None if fate.field is None else lanes[fate.field]
         lane = None if fate.delivered_in is None else lanes[fate.delivered_in]
-        outside = fate.message is None and by_cell[fate.start] == rejected
+        outside = fate.field is None and fate.message is None and by_cell[fate.start] == rejected
         row: _Fate = ("rejected" if outside else _fate(fate), own, lane, _SIGNS.get(fate.state, ""))
         by_cell[fate.start : fate.end] = [row] * (fate.end - fate.start)
     return _joined_fates((cell, cell + 1, *row) for cell, row in enumerate(by_cell))

@@ -9,7 +9,15 @@ export type Entry = [string | null, string];
 export type Run = [number, number, string | null, string];
 
 /** What became of a cell. Framing is never delivered; an unsent cell is one that the server did not send. */
-export type CellFate = "framing" | "delivered" | "misrouted" | "lost" | "left_out" | "rejected" | "unsent" | "unknown";
+export type CellFate =
+  | "framing"
+  | "delivered"
+  | "misrouted"
+  | "lost"
+  | "left_out"
+  | "rejected"
+  | "unsent"
+  | "unknown";
 
 /** What is special about text: in another order or with other characters than generated, generated for no field of the client, or delivered without tokens of its own. */
 export type Sign = "" | "reordered" | "garbled" | "unserved" | "added" | "duplicated" | "separator";
