@@ -235,17 +235,23 @@ def spellings(ids: Sequence[int], parts: Sequence[Part]) -> tuple[list[str], lis
     return without, [text_of(span)[: part.kept] for span, part in zip(spans, parts, strict=True)]
 
 
-def left_out(ids: Sequence[int], part: Part) -> Iterator[Fate]:
-    """The fate of the tokens of a part from the stop string on."""
-    if part.kept is None:
-        return
-    length = 0
-    for token, text in enumerate(texts(ids[part.start : part.end]), part.start):
-        if length >= part.kept:
-            rest = text_of(ids[token : part.end])
-            yield Fate(token, part.end, FateState.LEFT_OUT, part.field, None, part.message, rest)
-            return
-        length += len(text)
+def with_left_out(ids: Sequence[int], part: Part, fates: Iterable[Fate]) -> list[Fate]:
+    """The fates in token order, those of the tokens of a part from the stop string on cut off as left out."""
+    ordered = sorted(fates, key=lambda fate: fate.start)
+    lengths = accumulate(map(len, texts(ids[part.start : part.end])), initial=0)
+    start = next(
+        (token for token, length in enumerate(lengths, part.start) if length >= (part.kept or 0)), part.end
+    )
+    if part.kept is None or start >= part.end:
+        return ordered
+    ordered = [fate for fate in ordered if fate.start < start or fate.message != part.message]
+    for fate in ordered:
+        if start < fate.end and fate.message == part.message:
+            fate.end = start
+            fate.arrivals = tuple(each._replace(end=min(each.end, start)) for each in fate.arrivals)
+    rest = text_of(ids[start : part.end])
+    ordered.append(Fate(start, part.end, FateState.LEFT_OUT, part.field, None, part.message, rest))
+    return sorted(ordered, key=lambda fate: fate.start)
 
 
 def visible(ids: Sequence[int], skip_special: bool) -> Sequence[int]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from inspector.analysis.alignment.by_token import align_by_token
-from inspector.analysis.alignment.cells import Alignment, Part, left_out, spellings, visible, whole_fate
+from inspector.analysis.alignment.cells import Alignment, Part, spellings, visible, whole_fate, with_left_out
 from inspector.analysis.alignment.stops import StopOptions
 from inspector.analysis.reading import ChoiceReading
 from inspector.capture.deltas import TEXT
@@ -38,11 +38,11 @@ def align_completion(choice: ChoiceReading, stop: StopOptions, *, skip_special: 
     for part in parts:
         for (text,) in spellings(shown, [part]):
             if text == delivered:
-                fates = [whole_fate(part, TEXT, text, 0), *left_out(shown, part)]
+                fates = with_left_out(shown, part, [whole_fate(part, TEXT, text, 0)])
                 return Alignment(fates=fates, extras=[], calls=[])
     part = whole if place is None and delivered.endswith(text_of(shown[-1:]) or "\0") else parts[0]
     fates, extras = align_by_token(choice, [part], sent, skip_special=skip_special)
-    fates = sorted([*fates, *left_out(shown, part)], key=lambda fate: fate.start)
+    fates = with_left_out(shown, part, fates)
     return Alignment(fates=fates, extras=extras, calls=[])
 
 

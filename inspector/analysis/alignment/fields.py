@@ -35,9 +35,9 @@ from inspector.analysis.alignment.cells import (
     Extra,
     Fate,
     Part,
-    left_out,
     spellings,
     whole_fate,
+    with_left_out,
 )
 from inspector.analysis.alignment.stops import StopOptions
 from inspector.analysis.reading import ChoiceReading
@@ -118,9 +118,9 @@ def align_fields(choice: ChoiceReading, stop: StopOptions, *, unstreamed: bool =
     by_token, extras = align_by_token(choice, remaining, sent, separator=separator)
     if unstreamed:  # line feeds that the endpoint promises there
         extras = [extra for extra in extras if not extra.separates]
-    after_stop = () if stopped_part is None else left_out(ids, stopped_part)
+    fates = sorted([*fates, *by_token], key=lambda fate: fate.start)
     return Alignment(
-        fates=sorted([*fates, *by_token, *after_stop], key=lambda fate: fate.start),
+        fates=fates if stopped_part is None else with_left_out(ids, stopped_part, fates),
         extras=[*separators, *extras],
         calls=calls,
         delivered_stop=delivered_stop,

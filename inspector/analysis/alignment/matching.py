@@ -140,8 +140,7 @@ def _cut(sent: Sequence[Piece], begins: Sequence[int], start: int, end: int) -> 
     while start < end:
         piece = sent[number]
         until = min(end, piece.end)
-        if until > start:
-            yield piece.part(start - piece.start, until - piece.start)
+        yield piece.part(start - piece.start, until - piece.start)
         start, number = until, number + 1
 
 

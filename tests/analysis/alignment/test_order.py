@@ -7,6 +7,8 @@ import pytest
 
 import inspector
 from inspector.analysis.alignment import alignments
+from inspector.analysis.alignment.cells import Cell, FateState, Piece
+from inspector.analysis.alignment.matching import match_field
 from inspector.analysis.audit import Code, audit
 from inspector.analysis.reading import read
 from inspector.capture.capture import Capture, Endpoint, Event, EventKind, Header
@@ -77,7 +79,15 @@ def test_the_delivered_text_tells_which_of_two_equal_tokens_went_elsewhere() -> 
 def test_an_alignment_that_finds_nothing_wrong_does_not_make_other_texts_equal() -> None:
     """The audit compares the texts themselves at its end, whatever the alignment says."""
     ids = encode(ANSWER.removeprefix("<|start|>assistant").format("Pay Ann."))
-    right, wrong = (read(body(ids, {"content": text})) for text in ("Pay Ann.", "Pay Bob."))
+    right = read(body(ids, {"content": "Pay Ann."}))
     assert audit(right) == []
-    (finding,) = audit(wrong, alignments(right))
-    assert (finding.code, finding.field, finding.delivered) == (Code.TEXT_CHANGED, "content", "Pay Bob.")
+    for delivered in ("Pay Bob.", "Pay Ann. Pay Bob."):
+        (finding,) = audit(read(body(ids, {"content": delivered})), alignments(right))
+        assert (finding.code, finding.field, finding.delivered) == (Code.TEXT_CHANGED, "content", delivered)
+
+
+def test_a_token_is_not_matched_with_two_texts_that_others_stand_between() -> None:
+    cell = Cell(0, 0, "cd", 0, "content", "content", 0, FateState.DROPPED)
+    strays = [Piece(0, "content", "c", 0), Piece(1, "content", "d", 5)]
+    assert match_field([cell], strays, strays) == strays
+    assert cell.free
