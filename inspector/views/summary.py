@@ -6,7 +6,7 @@ or the model did, and what that was checked against, is the verdict's to say.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from inspector.analysis.audit import Finding
@@ -39,6 +39,8 @@ class Fix:
     """Where it leads."""
     command: bool = False
     """Whether the text is a command: one whose result tells two causes apart."""
+    folded: bool = False
+    """Whether a page folds it: why a release, and steps beyond the first and what to do until then."""
 
     @property
     def words(self) -> str:
@@ -249,8 +251,11 @@ def fixes(examined: Examined) -> list[Fix]:
         return []
     advice = examined.advice[0]
     parts: list[Fix] = []
-    for step in advice.steps:
-        parts += _step(step, advice.issue, examined.situation, first=not parts)
+    for number, step in enumerate(advice.steps):
+        step_parts = _step(step, advice.issue, examined.situation, first=not number)
+        parts += (
+            (replace(part, folded=True) for part in step_parts) if number and not step.until else step_parts
+        )
     link = next(filter(None, map(_GITHUB.fullmatch, advice.links)), None)
     if link is not None:
         parts.append(Fix(text=f"{link[1]}#{link[2]}", url=link[0]))
@@ -276,4 +281,4 @@ def _step(step: Step, issue: Issue, situation: Situation, *, first: bool) -> Ite
         text=f"{release}{comma}", url=f"matrix?{endpoint}release={step.upgrade}" if is_measured else None
     )
     if after != ".":
-        yield Fix(text=after.removeprefix(comma).lstrip())
+        yield Fix(text=after.removeprefix(comma).lstrip(), folded=True)

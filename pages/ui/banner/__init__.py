@@ -62,7 +62,8 @@ def banner(
     summed = dashboard.summary(inspection, inspection.reading.choices[choice])
     severities = (difference.severity for difference in prompt.differences) if prompt else ()
     shown, timed = (facts(inspection, choice), times(inspection, choice)) if chips is None else chips
-    folds = bool(summed.proof)
+    more = " ".join(fix.words.removeprefix("· ") for fix in summed.fixes if fix.folded)
+    folds = bool(summed.proof or more)
     threads = [fix for fix in summed.fixes if (fix.url or "").startswith("https://")] if folds else []
     others = [f"Less likely: {'; '.join(summed.others)}."] if summed.others else []
     wanted = sentence_banner(
@@ -72,14 +73,16 @@ def banner(
         shown if folds else [*shown, *timed],
         blame=summed.blame,
         rows=rows,
-        fixes=[fix for fix in summed.fixes if fix not in threads],
+        fixes=[fix for fix in summed.fixes if not fix.folded and fix not in threads],
         decided=summed.decided,
         notes=[
             *(dashboard.prompt_warnings(prompt)[:_WARNINGS_SHOWN] if prompt else ()),
             *(() if folds else (*others, *notes)),
             *inspection.notes,
         ],
-        details=_Details(timed, [summed.proof, *others, *notes], threads) if folds else None,
+        details=_Details(timed, [*filter(None, (summed.proof, more)), *others, *notes], threads)
+        if folds
+        else None,
         report=_report(inspection, key) if session is not None and summed.level is not Level.CLEAN else None,
         checks=not example,
         key=key,
