@@ -240,7 +240,13 @@ def fix_words(parts: Iterable[Fix]) -> str:
     """The parts of a fix as one line of text."""
     line = ""
     for part in parts:
-        between = "" if not line else " · " if (part.url or "").startswith("https://") else " "
+        between = (
+            ""
+            if not line or part.text.startswith(",")
+            else " · "
+            if (part.url or "").startswith("https://")
+            else " "
+        )
         line += f"{between}{part.words}"
     return line
 
@@ -275,10 +281,7 @@ def _step(step: Step, issue: Issue, situation: Situation, *, first: bool) -> Ite
         return
     endpoint = f"endpoint={situation.endpoint.value}&" if situation.endpoint else ""
     is_measured = measured(issue.measured_as or issue.id, situation) is not None
-    comma = "," if after.startswith(",") else ""
     yield Fix(text=before.rstrip())
-    yield Fix(
-        text=f"{release}{comma}", url=f"matrix?{endpoint}release={step.upgrade}" if is_measured else None
-    )
+    yield Fix(text=release, url=f"matrix?{endpoint}release={step.upgrade}" if is_measured else None)
     if after != ".":
-        yield Fix(text=after.removeprefix(comma).lstrip(), folded=True)
+        yield Fix(text=after.lstrip(), folded=True)

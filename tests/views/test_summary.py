@@ -60,8 +60,8 @@ def test_of_two_possible_causes_the_fix_names_both_and_has_the_command_that_tell
     *steps, link, other, command = summed.fixes
     assert [step.text for step in steps[:3]] == [
         "Upgrade to",
-        "vLLM 0.32.0 or newer,",
-        "which skips the token.",
+        "vLLM 0.32.0 or newer",
+        ", which skips the token.",
     ]
     assert other.text.startswith("· Or another cause: A fine-tune learned")
     assert command.command

@@ -62,7 +62,7 @@ def banner(
     summed = dashboard.summary(inspection, inspection.reading.choices[choice])
     severities = (difference.severity for difference in prompt.differences) if prompt else ()
     shown, timed = (facts(inspection, choice), times(inspection, choice)) if chips is None else chips
-    more = " ".join(fix.words.removeprefix("· ") for fix in summed.fixes if fix.folded)
+    more = " ".join(fix.words.lstrip("·, ") for fix in summed.fixes if fix.folded)
     folds = bool(summed.proof or more)
     threads = [fix for fix in summed.fixes if (fix.url or "").startswith("https://")] if folds else []
     others = [f"Less likely: {'; '.join(summed.others)}."] if summed.others else []
