@@ -87,7 +87,7 @@ def parsed(ids: Sequence[int]) -> Parsed:
         recipient = message.recipient or ""
         if message.author.role is not Role.ASSISTANT:
             continue
-        if recipient.startswith("functions.") and message.channel in {"analysis", "commentary"}:
+        if recipient.startswith("functions."):
             calls.append((recipient.removeprefix("functions."), arguments(text)))
         elif message.channel == "analysis" and not recipient:
             reasoning.append(plain(text))
