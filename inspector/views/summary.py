@@ -7,11 +7,12 @@ or the model did, and what that was checked against, is the verdict's to say.
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 from inspector.analysis.audit import Finding
+from inspector.analysis.audit.facts import HarmonyText
 from inspector.analysis.audit.fields import FieldState, FieldTexts
-from inspector.analysis.audit.kinds import Code, Kind
+from inspector.analysis.audit.kinds import TRANSCRIPTS, Code, Kind
 from inspector.analysis.audit.verdict import Level
 from inspector.analysis.reading import ChoiceReading
 from inspector.capture.deltas import CONTENT, REASONING, TEXT, tool_index
@@ -140,6 +141,28 @@ def _broken_call(choice: ChoiceReading, fields: _Fields, findings: Sequence[Find
     )
 
 
+def _harmony(_: ChoiceReading, __: _Fields, findings: Sequence[Finding]) -> str | None:
+    """Harmony in delivered text, whole messages first."""
+    found = [(finding, finding.facts) for finding in findings if isinstance(finding.facts, HarmonyText)]
+    found.sort(key=lambda pair: pair[1].code not in TRANSCRIPTS)
+    if not found:
+        return None
+    finding, facts = found[0]
+    text = clip((finding.delivered or "")[facts.at :], _NAME_SHOWN)
+    where = _NOUNS.get(finding.field or "", "response")
+    match facts.code:
+        case Code.TRANSCRIPT_UNPARSED | Code.TRANSCRIPT_STRIPPED:
+            what = "instead of a tool call" if facts.calls else f"in the {where}"
+            return f"Your client got raw Harmony {what}."
+        case Code.TOKEN_IN_TEXT:
+            return f"Your client got a piece of Harmony in the {where}: {text}"
+        case Code.TOKEN_IN_NAME | Code.HEADER_WORD_IN_NAME:
+            name = clip(finding.delivered or "", _NAME_SHOWN)
+            return f"Your client got a tool call with a broken name: {name}"
+        case _:
+            assert_never(facts.code)
+
+
 def _lost_call(choice: ChoiceReading, fields: _Fields, findings: Sequence[Finding]) -> str | None:
     lost = [finding for finding in findings if finding.code in _LOST_CALLS]
     if not lost:
@@ -208,6 +231,7 @@ def _differing(choice: ChoiceReading, fields: _Fields, findings: Sequence[Findin
 
 
 _HEADLINES: Final[Sequence[_Headline]] = (
+    _harmony,
     _lost_call,
     _broken_call,
     _error,

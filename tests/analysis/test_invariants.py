@@ -98,7 +98,7 @@ def test_any_token_ids_may_be_missing(seed: int, random: Random) -> None:
     made, seen = deliveries()[seed]
     assume(made.evidence.usage)
     less = inspector.inspect(invariants.without("some ids", made.capture, random))
-    broken = list(invariants.more_blame(seen, less, "some ids"))
+    broken = list(invariants.more_blame(made, seen, less, "some ids"))
     assert not broken, f"{made}: {broken[0]}"
 
 

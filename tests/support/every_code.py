@@ -100,6 +100,20 @@ def _one_call(request: Mapping[str, Any]) -> Capture:
     return replace(capture, header=replace(capture.header, request=asked))
 
 
+def _texts(*, name: str | None = None, **texts: str) -> Capture:
+    """A response without token IDs to a request that offers `lookup`: its texts, or a call."""
+    message: dict[str, Any] = {"role": "assistant", **texts}
+    if name is not None:
+        message["tool_calls"] = [
+            {"id": "c", "type": "function", "function": {"name": name, "arguments": "{}"}}
+        ]
+    choice = {"index": 0, "message": message, "finish_reason": "stop" if name is None else "tool_calls"}
+    body = Event(data=json.dumps({"choices": [choice]}), kind=EventKind.BODY)
+    tools = [{"type": "function", "function": {"name": "lookup"}}]
+    request = {"messages": [{"role": "user", "content": "Hi"}], "tools": tools}
+    return Capture(header=Header(endpoint=Endpoint.CHAT, request=request), events=[body])
+
+
 def by_rust(steps: Sequence[Step]) -> Capture:
     """A chat stream of vLLM's Rust front end."""
     capture = chat(steps, counted=True)
@@ -381,6 +395,19 @@ CAPTURES: Final[Mapping[Code, Sequence[Capture]]] = {
         chat([*GOOD[:2], ("<|start|>assistant<|channel|>final<|return|>", {})]),
         chat([*GOOD[:2], ("<|start|>assistant", {})], finish=None),
     ],
+    Code.TRANSCRIPT_UNPARSED: [
+        _texts(
+            content="<|channel|>analysis<|message|>Add.<|end|><|start|>assistant<|channel|>final<|message|>3"
+        ),
+        _texts(
+            content="<|channel|>commentary to=functions.add <|constrain|>json<|message|>{}<|call|>",
+            reasoning="Add.",
+        ),
+    ],
+    Code.TRANSCRIPT_STRIPPED: [_texts(content="analysisAdd them.assistantfinalThree.")],
+    Code.TOKEN_IN_TEXT: [_texts(content="Yes.<|return|>"), _texts(content="Yes<|message|>", reasoning="Hm.")],
+    Code.TOKEN_IN_NAME: [_texts(name="lookup<|channel|>commentary")],
+    Code.HEADER_WORD_IN_NAME: [_texts(name="lookupjson")],
     Code.TEXT_WITHOUT_IDS: [chat([*GOOD[:3], ("<|return|>", {"content": "Bye!"})])],
     Code.NO_FINISH_REASON: [chat(GOOD, finish=None)],
     Code.NO_DONE: [chat(GOOD, done=False)],

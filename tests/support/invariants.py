@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import inspector
-from inspector.analysis.audit import KINDS, Code, Finding, FindingSide, Severity
+from inspector.analysis.audit import KINDS, Code, Finding, FindingSide, Kind, Severity
 from inspector.analysis.audit.verdict import Level
 from inspector.capture.capture import Capture, Endpoint, Event, EventKind
 from inspector.data.scan.columns import CAPTURES, FINDINGS
@@ -17,6 +17,7 @@ from inspector.data.scan.items import Item, ItemReader
 from inspector.data.scan.rows import rows_of
 from inspector.fleet.watch.summary import summarise
 from inspector.inspection.inspection import Inspection
+from inspector.protocol.harmony.markup import markup_in
 from inspector.views.strip import strip
 from tests.support.deliveries import FAULTS, Delivery
 from tests.support.recut import renumbered
@@ -39,6 +40,14 @@ __all__ = [
 _OF_TEXT: Final = frozenset({FindingSide.TEXT, FindingSide.MODEL})
 
 
+def _written_so(made: Delivery, finding: Finding) -> bool:
+    """Whether the model itself wrote as text what looks like Harmony that a server did not parse."""
+    if finding.kind is not Kind.HARMONY_AS_TEXT:
+        return False
+    generated = [choice.generated.get(finding.field or "", ()) for choice in made.choices]
+    return any(markup_in("".join(texts)) is not None for texts in generated)
+
+
 def errors(seen: Inspection) -> list[Finding]:
     """The findings that are errors."""
     return [finding for finding in seen.findings if finding.severity is Severity.ERROR]
@@ -59,7 +68,11 @@ def alarms(made: Delivery, seen: Inspection) -> Iterator[str]:
     if not right or made.rejected or made.told:
         return
     ended = made.whole and (made.evidence.done or made.evidence.final or not made.streamed)
-    wrong = [finding for finding in errors(seen) if ended or KINDS[finding.kind].side in _OF_TEXT]
+    wrong = [
+        finding
+        for finding in errors(seen)
+        if (ended or KINDS[finding.kind].side in _OF_TEXT) and not _written_so(made, finding)
+    ]
     if wrong:
         yield f"{seen.verdict.level}/{seen.verdict.outcome}: {_codes(wrong)}"
 
@@ -189,8 +202,10 @@ def _reduced(made: Delivery) -> Iterator[tuple[str, Inspection]]:
             yield what, inspector.inspect(less)
 
 
-def more_blame(seen: Inspection, after: Inspection, what: str) -> Iterator[str]:
+def more_blame(made: Delivery, seen: Inspection, after: Inspection, what: str) -> Iterator[str]:
     """Errors or blame that appear once evidence is taken out; a missing end may be said."""
+    if any(_written_so(made, finding) for finding in after.findings):
+        return
     before = {(finding.code, finding.field) for finding in errors(seen)}
     new = [finding for finding in errors(after) if (finding.code, finding.field) not in before]
     if what in _ENDINGS:
@@ -206,7 +221,7 @@ def more_blame(seen: Inspection, after: Inspection, what: str) -> Iterator[str]:
 def new_errors(made: Delivery, seen: Inspection) -> Iterator[str]:
     """More blame with less evidence, whatever is taken out."""
     for what, after in _reduced(made):
-        yield from more_blame(seen, after, what)
+        yield from more_blame(made, seen, after, what)
 
 
 def new_causes(made: Delivery, seen: Inspection) -> Iterator[str]:

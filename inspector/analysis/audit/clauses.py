@@ -14,6 +14,7 @@ from inspector.analysis.audit.facts import (
     Disconnection,
     EndWithoutAnswer,
     Facts,
+    HarmonyText,
     MistakenCall,
     OpenMessage,
     SpecialToken,
@@ -23,7 +24,8 @@ from inspector.analysis.audit.facts import (
     UnofferedCall,
 )
 from inspector.analysis.audit.finding import Finding
-from inspector.analysis.audit.kinds import KINDS, Code, Kind
+from inspector.analysis.audit.harmony_words import harmony_words, inside
+from inspector.analysis.audit.kinds import KINDS, TRANSCRIPTS, Code, Kind
 from inspector.analysis.audit.wording import closed_words, counted_and_sent, sent_as
 from inspector.analysis.audit.words import amount, counted, field_words, joined, per_field, quote
 from inspector.capture.deltas import CONTENT, REASONING, tool_index
@@ -41,6 +43,9 @@ _SURPLUS: Final = {Code.TEXT_REPEATED: "repeated", Code.TEXT_INVENTED: "invented
 
 _CALLS_NAMED: Final = 2
 """Lost tool calls that a clause names; more are counted."""
+
+_SHOWN: Final = 2
+"""Fields with Harmony that a clause names."""
 
 LOSSES: Final = (Kind.MISROUTED, *_LOST)
 """The order in which a clause mentions losses."""
@@ -68,6 +73,7 @@ def aborted(
 def loss_clauses(errors: Sequence[Finding]) -> list[str]:
     """What a server did to the texts, each a clause after "the server"."""
     clauses = _misrouted(errors)
+    clauses += _unparsed(errors)
     for kind, (verb, preposition) in _LOST.items():
         if group := _of(errors, kind):
             exact = {_SURPLUS.get(finding.code, verb) for finding in group}
@@ -124,6 +130,25 @@ def _misrouted(errors: Sequence[Finding]) -> list[str]:
         else:
             words.append(f"delivered {amount(group)} of {field_words(origin)} in {field_words(where)}")
     return words
+
+
+def _unparsed(errors: Sequence[Finding]) -> list[str]:
+    whole = [finding for finding in errors if finding.code in TRANSCRIPTS]
+    return [
+        f"passed Harmony through unparsed in {field_words(finding.field)}{inside(finding.facts)}"
+        for finding in whole[:1]
+        if isinstance(finding.facts, HarmonyText)
+    ]
+
+
+def _harmony(findings: Sequence[Finding]) -> str:
+    return joined(
+        [
+            harmony_words(finding, finding.facts)
+            for finding in findings[:_SHOWN]
+            if isinstance(finding.facts, HarmonyText)
+        ]
+    )
 
 
 def model_clause(rejected: Sequence[Finding]) -> str:
@@ -285,6 +310,7 @@ _WRITTEN: Final[Mapping[Kind, Callable[[Sequence[Finding]], str]]] = {
     Kind.ABORTED: _aborted,
     Kind.PROTOCOL: _protocol,
     Kind.TEXT_WITHOUT_IDS: _without_ids,
+    Kind.HARMONY_AS_TEXT: _harmony,
 }
 """What is written from the findings of a kind; the other kinds have a clause in `KINDS`."""
 
@@ -292,6 +318,9 @@ _WRITTEN: Final[Mapping[Kind, Callable[[Sequence[Finding]], str]]] = {
 NEUTRAL: Final[Mapping[Code, Callable[[Sequence[Finding]], str]]] = {
     Code.EVENT_REPEATED: _repeated_events,
     Code.FINAL_CALL_OF_SPECIAL_TOKEN: _no_tool_names,
+    Code.TOKEN_IN_TEXT: _harmony,
+    Code.TOKEN_IN_NAME: _harmony,
+    Code.HEADER_WORD_IN_NAME: _harmony,
 }
 """Errors of delivered text for which not only the server can be at fault, with their clauses."""
 

@@ -344,6 +344,32 @@ class ProtocolNotice:
     """How often it happened."""
 
 
+TextCode = Literal[
+    Code.TRANSCRIPT_UNPARSED,
+    Code.TRANSCRIPT_STRIPPED,
+    Code.TOKEN_IN_TEXT,
+    Code.TOKEN_IN_NAME,
+    Code.HEADER_WORD_IN_NAME,
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HarmonyText:
+    """Harmony in a delivered text."""
+
+    code: TextCode
+    at: int
+    """Its first character in the text of the field."""
+    answer: str | None = None
+    """The answer in a transcript."""
+    calls: tuple[str, ...] | None = None
+    """The functions that a transcript calls."""
+    well_formed: bool | None = None
+    """Whether the messages of a transcript keep to the format; None where that is not known."""
+    name: str | None = None
+    """What the name of a tool is without it."""
+
+
 Facts = (
     NoFacts
     | ParserRejection
@@ -372,4 +398,5 @@ Facts = (
     | UnexplainedCount
     | RepeatedEvent
     | ProtocolNotice
+    | HarmonyText
 )

@@ -10,7 +10,7 @@ FACT_KEYS: Final = tuple(
     """
     words token_id quoted header_sent ended between missing implied resumes_at role channel recipient call
     index name offered by_final in_header finish_reason reason limit counted fits reconstructed seen logprobs
-    notice detail times
+    notice detail times at answer calls well_formed
     """.split()  # noqa: SIM905 -- 30 lines as a list
 )
 """The facts of `audit --json` in their order; public, added to and never renamed."""

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from inspector.analysis.alignment import Alignment, alignments
 from inspector.analysis.audit.answer_checks import no_answer, special_tokens, unknown_headers
 from inspector.analysis.audit.calls import broken_arguments, nameless_calls
+from inspector.analysis.audit.delivered_text import harmony_in_text
 from inspector.analysis.audit.final_object import final_findings
 from inspector.analysis.audit.finding import Finding
-from inspector.analysis.audit.kinds import Severity
+from inspector.analysis.audit.kinds import TRANSCRIPTS, Code, Severity
 from inspector.analysis.audit.losses import (
     lost_findings,
     parser_rejections,
@@ -44,6 +45,12 @@ def audit(
     transmission = transmission_of(reading, aligned) if transmission is None else transmission
     findings = list(_findings(reading, aligned, transmission))
     for choice in reading.choices:
+        if not choice.has_ids or (transmission.gap is not None and reading.spec.parsed):
+            harmony = list(harmony_in_text(reading, choice, _of_choice(findings, choice)))
+            if any(finding.code in TRANSCRIPTS for finding in harmony):
+                # The estimate of the count takes a text for one message.
+                findings = [finding for finding in findings if finding.code is not Code.COUNT_UNEXPLAINED]
+            findings += harmony
         findings += unoffered_calls(reading, choice, _of_choice(findings, choice))
     if not transmission.ids_missing:
         for choice in reading.choices:

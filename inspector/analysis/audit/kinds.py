@@ -40,6 +40,7 @@ class Kind(StrEnum):
     UNKNOWN_HEADER = "unknown_header"
     UNOFFERED_CALL = "unoffered_call"
     TEXT_WITHOUT_IDS = "text_without_ids"
+    HARMONY_AS_TEXT = "harmony_as_text"
 
 
 class Code(StrEnum):
@@ -77,6 +78,18 @@ class Code(StrEnum):
     """Generated where the endpoint has no field, and delivered all the same."""
     REJECTED_SILENTLY = "rejected_silently"
     """Text that the parser rejects, that no field delivered and no error mentioned."""
+
+    # text, by itself
+    TRANSCRIPT_UNPARSED = "transcript_unparsed"
+    """A field has whole messages with their special tokens: the server did not parse them."""
+    TRANSCRIPT_STRIPPED = "transcript_stripped"
+    """A field has whole messages without their special tokens: `analysisAdd them.assistantfinalThree.`"""
+    TOKEN_IN_TEXT = "token_in_text"
+    """A special token is left in a text."""
+    TOKEN_IN_NAME = "token_in_name"
+    """A special token is in the name of a tool: `lookup<|channel|>commentary`."""
+    HEADER_WORD_IN_NAME = "header_word_in_name"
+    """The name of a tool is that of an offered one with a word of a header behind it: `addjson`."""
 
     # tool calls
     CALL_LOST = "call_lost"
@@ -148,6 +161,10 @@ class Code(StrEnum):
     TEXT_WITHOUT_IDS = "text_without_ids"
     """Delivered text that no token ID accounts for, where nothing says that the IDs are all."""
     OUT_OF_PROTOCOL = "out_of_protocol"
+
+
+TRANSCRIPTS: Final = frozenset({Code.TRANSCRIPT_UNPARSED, Code.TRANSCRIPT_STRIPPED})
+"""Codes of a field that has whole messages."""
 
 
 class FindingSide(StrEnum):
@@ -334,6 +351,14 @@ KINDS: Final[dict[Kind, KindInfo]] = {
         marks=False,
         when="delivered text that no token ID accounts for, in a response without a token count: the server added "
         "the text, or left out its IDs",
+    ),
+    Kind.HARMONY_AS_TEXT: KindInfo(
+        label="Harmony as text",
+        severity=Severity.ERROR,
+        side=FindingSide.TEXT,
+        marks=False,
+        when="without token IDs: a field has whole messages with or without their special tokens, a special token, or "
+        "a word of a header in the name of a tool; a warning on plain completions, which parse nothing",
     ),
 }
 

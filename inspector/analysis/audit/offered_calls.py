@@ -31,7 +31,15 @@ _OF_ITEMS: Final[Mapping[str, str]] = {"web_search_call": "browser", "code_inter
 """Items that are a call by their type, with the tool that they are a call of."""
 
 
-_MISREAD: Final = frozenset({Code.CALL_RENAMED, Code.FINAL_CALL_OF_SPECIAL_TOKEN, Code.FINAL_FUNCTION_AS_MCP})
+_MISREAD: Final = frozenset(
+    {
+        Code.CALL_RENAMED,
+        Code.FINAL_CALL_OF_SPECIAL_TOKEN,
+        Code.FINAL_FUNCTION_AS_MCP,
+        Code.TOKEN_IN_NAME,
+        Code.HEADER_WORD_IN_NAME,
+    }
+)
 """Findings that already report a call whose name the server made up."""
 
 
@@ -91,6 +99,11 @@ def unoffered_calls(
         message = next(written.get(call.name, iter(())), None)
         if call.field not in explained and offered.isdisjoint(call.known_as):
             yield _finding(reading, choice, call, offer, message)
+
+
+def offered_names(request: Mapping[str, Any]) -> frozenset[str]:
+    """The names of the tools that a request offers, as far as they are in it."""
+    return frozenset(_offer(request).names)
 
 
 def _offer(request: Mapping[str, Any]) -> _Offer:

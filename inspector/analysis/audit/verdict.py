@@ -13,11 +13,11 @@ from inspector.analysis.audit.clauses import (
     model_clause,
     warning_clause,
 )
-from inspector.analysis.audit.facts import Missing, OpenMessage
+from inspector.analysis.audit.facts import HarmonyText, Missing, OpenMessage
 from inspector.analysis.audit.fields import FieldState, field_texts
 from inspector.analysis.audit.finding import Finding
-from inspector.analysis.audit.kinds import KINDS, Code, FindingSide, Kind, Severity
-from inspector.analysis.audit.missing_ids import IdsGap, evidence_hint
+from inspector.analysis.audit.kinds import KINDS, TRANSCRIPTS, Code, FindingSide, Kind, Severity
+from inspector.analysis.audit.missing_ids import IdsGap, evidence_hint, ids_hint
 from inspector.analysis.audit.outcome import ResponseOutcome, response_outcome
 from inspector.analysis.audit.rejection import Rejection
 from inspector.analysis.audit.transmission import Transmission, transmission_of
@@ -85,6 +85,9 @@ _GAPS: Final[Mapping[IdsGap, str]] = {
     IdsGap.UNEXPLAINED: "Some delivered text has no token IDs, so lost text cannot be detected.",
     IdsGap.RELEASE: "No loss found, but the server sent only some of its token IDs.",
 }
+_LEFT: Final = frozenset({Code.TOKEN_IN_TEXT, Code.TOKEN_IN_NAME, Code.HEADER_WORD_IN_NAME})
+_SEPARATES: Final = "separate_reasoning"
+"""The key with which SGLang is asked to leave the reasoning in the content."""
 _BY_COUNT: Final = "Another text of as many tokens cannot be ruled out."
 _WARNINGS: Final = (
     Kind.ABORTED,
@@ -94,6 +97,7 @@ _WARNINGS: Final = (
     Kind.INVALID_TOOL_ARGUMENTS,
     Kind.SPECIAL_TOKEN_IN_BODY,
     Kind.UNOFFERED_CALL,
+    Kind.HARMONY_AS_TEXT,
     Kind.NO_ANSWER,
     Kind.ADDED,
     Kind.UNKNOWN_HEADER,
@@ -413,6 +417,16 @@ def _why(reading: Reading, findings: Sequence[Finding], transmission: Transmissi
             if _header_as_text(findings):
                 return f"The model's stream ends inside a header, whose text is not for the client. {checked}"
             return f"The model's stream is well formed. {checked}"
+    codes = {finding.code for finding in findings}
+    if codes & TRANSCRIPTS:
+        return f"{_of_transcript(reading, findings)}{checked}"
+    if left := codes & _LEFT:
+        either = (
+            "The server let it through, or the model wrote it as text"
+            if left == {Code.TOKEN_IN_TEXT}
+            else "The server misread a header, or the model wrote a malformed one"
+        )
+        return f"{either}: token IDs show which. {checked} {ids_hint(reading)}"
     if _misfiled_at_the_end(reading, findings):
         return f"The final object has it too: the server misread a header, or the model wrote a malformed one. {checked}"
     if kinds == {Kind.ABORTED} and reading.choice.has_ids:
@@ -427,10 +441,24 @@ def _why(reading: Reading, findings: Sequence[Finding], transmission: Transmissi
     return checked
 
 
+def _of_transcript(reading: Reading, findings: Sequence[Finding]) -> str:
+    """What the messages in a delivered text show of the model, and whether the request asks for them."""
+    if reading.header.request.get(_SEPARATES) is False:
+        return f"The request asks for it with `{_SEPARATES}: false`. "
+    well_formed = {
+        finding.facts.well_formed for finding in findings if isinstance(finding.facts, HarmonyText)
+    }
+    if False in well_formed:
+        return "What the model wrote breaks the format too. "
+    return "What the model wrote is well-formed. " if True in well_formed else ""
+
+
 def _blame(reading: Reading, findings: Sequence[Finding], errors: Sequence[Finding]) -> str:
     """Whose fault the errors are; nobody's where a proxy, the prompt or a header that never ended may be the cause."""
     codes = {finding.code for finding in findings}
     if Code.PROMPT_REJECTED in codes or _header_as_text(findings) or _misfiled_at_the_end(reading, findings):
+        return ""
+    if codes & TRANSCRIPTS and reading.header.request.get(_SEPARATES) is False:
         return ""
     sides = {KINDS[finding.kind].side for finding in errors if finding.code not in NEUTRAL}
     model = FindingSide.MODEL in sides

@@ -19,6 +19,7 @@ from inspector.analysis.audit.facts import (
     UnofferedCall,
 )
 from inspector.analysis.audit.finding import Finding
+from inspector.analysis.audit.harmony_words import harmony_words
 from inspector.analysis.audit.kinds import KINDS, Code
 from inspector.analysis.audit.rejection import Rejection, UnsentKind
 from inspector.analysis.audit.words import counted, field_words, quote, tokens_words
@@ -107,6 +108,14 @@ def explain(finding: Finding) -> str:
                 f"{text}{where} was rejected by the parser. The server reported no error, and the text was not "
                 "delivered."
             )
+        case (
+            Code.TRANSCRIPT_UNPARSED
+            | Code.TRANSCRIPT_STRIPPED
+            | Code.TOKEN_IN_TEXT
+            | Code.TOKEN_IN_NAME
+            | Code.HEADER_WORD_IN_NAME
+        ):
+            return f"{_upper(harmony_words(finding, facts))}."
         case Code.CALL_LOST:
             return (
                 f"The call of {quote(facts.name)} with {arguments}{where} was not delivered as a tool call."

@@ -18,8 +18,8 @@ def field_words(field: str | None) -> str:
             return "the reasoning"
         case "content":
             return "the answer (content)"
-        case "text":
-            return "the text"
+        case "text" | "refusal":
+            return f"the {field}"
         case _ if field.startswith("tool_calls["):
             number = int(field[len("tool_calls[") : field.index("]")])
             return f"the {field.rsplit('.', 1)[-1]} of tool call {number + 1}"

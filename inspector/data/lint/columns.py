@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, Final, assert_never
 
 from inspector.data.lint.messages import is_message, is_messages, seems_messages
-from inspector.data.lint.spelled import first_spelled, is_transcript
+from inspector.protocol.harmony.markup import first_spelled, stripped_transcript
 from inspector.protocol.harmony.states import STOPS
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.vocab import MARKERS, VOCABULARY_SIZE, Marker
@@ -237,7 +237,7 @@ def _are_tokens(values: Sequence[object]) -> bool:
 
 def _shows_harmony(text: str) -> bool:
     """True for text with a special token of Harmony, and for a transcript that lost them."""
-    return first_spelled(text) is not None or is_transcript(text) is not None
+    return first_spelled(text) is not None or stripped_transcript(text) is not None
 
 
 def _names_response(path: Path) -> bool:

@@ -20,8 +20,8 @@ from inspector.data.lint.padding import RUN, is_padded
 from inspector.data.lint.rendered import Ending, Rendered, check_ids, check_text
 from inspector.data.lint.rows import Row, Table, open_table
 from inspector.data.lint.rules import RULES, Rule
-from inspector.data.lint.spelled import first_spelled
 from inspector.data.lint.structure import SHOWN, Part
+from inspector.protocol.harmony.markup import first_spelled
 
 _LOOKED_AT: Final = 32
 """Rows by which columns are recognized."""

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from inspector.capture.formats import clip
+from inspector.data.lint.answers import think_tag
 from inspector.data.lint.finding import Flaw
 from inspector.data.lint.rules import Rule
-from inspector.data.lint.spelled import first_spelled, is_transcript, think_tag
 from inspector.data.lint.structure import SHOWN, Part, check_structure
+from inspector.protocol.harmony.markup import first_spelled, stripped_transcript
 
 _MESSAGES_AT_MOST: Final = 20_000
 _REASONING: Final = ("thinking", "reasoning", "reasoning_content")
@@ -191,7 +192,7 @@ def _role_flaws(role: str | None, index: int) -> Iterator[Flaw]:
 def _text_flaws(text: str, index: int, role: str | None = "assistant") -> Iterator[Flaw]:
     if (at := first_spelled(text)) is not None:
         yield Flaw(rule=Rule.SPECIAL_TOKEN_IN_MESSAGE, at=at, message=index, excerpt=clip(text[at:], SHOWN))
-    elif role not in _QUOTING and (at := is_transcript(text)) is not None:
+    elif role not in _QUOTING and (at := stripped_transcript(text)) is not None:
         yield Flaw(rule=Rule.STRIPPED_TRANSCRIPT, at=at, message=index, excerpt=clip(text[at:], SHOWN))
     elif role not in _QUOTING and (at := think_tag(text)) is not None:
         yield Flaw(rule=Rule.THINK_TAG, at=at, message=index, excerpt=clip(text[at:], SHOWN))

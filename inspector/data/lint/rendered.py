@@ -13,8 +13,8 @@ from inspector.capture.formats import clip, count
 from inspector.data.lint.finding import Flaw
 from inspector.data.lint.padding import RUN, SPECIAL_FROM, unpadded
 from inspector.data.lint.rules import Rule
-from inspector.data.lint.spelled import first_spelled, spelled
 from inspector.data.lint.structure import SHOWN, Part, check_structure, conversations
+from inspector.protocol.harmony.markup import first_spelled, spelled
 from inspector.protocol.harmony.states import STOPS
 from inspector.protocol.harmony.text import text_of, texts
 from inspector.protocol.harmony.vocab import (

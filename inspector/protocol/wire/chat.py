@@ -164,6 +164,9 @@ class ChatReader:
         content = get("content")
         if content and isinstance(content, str):
             into.deltas.append(Delta(index, CONTENT, content))
+        refusal = get("refusal")
+        if refusal and isinstance(refusal, str):
+            into.deltas.append(Delta(index, "refusal", refusal))
         if calls := get("tool_calls"):
             self._calls(into, calls, index)
 
