@@ -11,11 +11,8 @@ from inspector.capture.bounds import TOKENS
 from inspector.capture.capture import Capture, End, Event, EventKind, Header
 from inspector.capture.collector import collector_paused
 from inspector.capture.deltas import (
-    CONTENT,
-    REASONING,
     Delta,
     Texts,
-    ToolText,
     by_field,
     texts_of,
 )
@@ -122,15 +119,7 @@ class ChoiceReading:
         """What a client should get according to the tokens; None when no IDs are known."""
         if not self.has_ids:
             return None
-        ids = self.tokens.ids
-        return Texts(
-            content=self.expected.text(CONTENT, ids),
-            reasoning=self.expected.text(REASONING, ids),
-            tool_calls=tuple(
-                ToolText(call.name, text_of(ids[call.segment.start : call.segment.end]))
-                for call in self.expected.calls
-            ),
-        )
+        return self.expected.generated(self.tokens.ids)
 
     def deltas_by_field(self) -> Mapping[str, Sequence[Delta]]:
         """The deltas of each field, in order of arrival."""

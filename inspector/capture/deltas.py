@@ -82,6 +82,12 @@ def tool_index(field: str) -> int | None:
     return int(match[1]) if match else None
 
 
+def is_tool_name(field: str) -> bool:
+    """True for the field that carries the name of a tool call."""
+    number = tool_index(field)
+    return number is not None and field == tool_name(number)
+
+
 def texts_of(deltas: Mapping[str, Sequence[Delta]]) -> Texts:
     """The texts of the deltas of each field."""
     joined = {name: "".join([delta[2] for delta in run]) for name, run in deltas.items()}

@@ -6,9 +6,11 @@ from inspector.analysis.reading import ChoiceReading
 from inspector.capture.deltas import CONTENT, tool_index
 
 
-def lane_labels(choice: ChoiceReading, fields: Sequence[str]) -> list[str]:
-    """The names of lanes, in the client's words."""
-    names = {number: call.name for number, call in enumerate(choice.expected.calls)}
+def lane_labels(
+    choice: ChoiceReading, fields: Sequence[str], *, calls: Sequence[str] | None = None
+) -> list[str]:
+    """The names of lanes, in the client's words; `calls` are the names of its calls if not by its tokens."""
+    names = dict(enumerate([call.name for call in choice.expected.calls] if calls is None else calls))
     if not names:
         for field, deltas in choice.deltas_by_field().items():
             if field.endswith(".name") and (number := tool_index(field)) is not None:

@@ -14,7 +14,7 @@ from inspector.analysis.event_schema import schema_violations, violations_senten
 from inspector.analysis.metrics import Figures
 from inspector.analysis.prompt import prompt_of
 from inspector.analysis.reading import ChoiceReading, Reading
-from inspector.capture.deltas import Texts
+from inspector.capture.deltas import Texts, is_tool_name
 from inspector.inspection.inspection import Examined, Inspection
 from inspector.issues import Cause, Situation, advice_row, first_step, issues
 from inspector.protocol.harmony.reconstruction import Reconstruction
@@ -248,7 +248,8 @@ def field_rows(inspection: Examined, choice: ChoiceReading | None = None) -> lis
     """
     choice = choice or inspection.reading.choice
     fields = inspection.fields(choice)
-    labels = lane_labels(choice, [field.field for field in fields])
+    names = [field.generated or field.delivered or "" for field in fields if is_tool_name(field.field)]
+    labels = lane_labels(choice, [field.field for field in fields], calls=names)
     return [
         {
             "field": field.field,

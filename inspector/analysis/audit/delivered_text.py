@@ -12,7 +12,7 @@ from inspector.analysis.audit.kinds import KINDS, Code, FindingSide, Kind, Sever
 from inspector.analysis.audit.offered_calls import offered_names
 from inspector.analysis.audit.words import is_json
 from inspector.analysis.reading import ChoiceReading, Reading
-from inspector.capture.deltas import tool_arguments, tool_index, tool_name
+from inspector.capture.deltas import is_tool_name, tool_arguments, tool_index, tool_name
 from inspector.capture.formats import clip
 from inspector.protocol.harmony.markup import (
     Markup,
@@ -46,14 +46,11 @@ def harmony_in_text(
     for field, text in texts.items():
         if field in explained:
             continue
-        facts = _of_name(text, offered) if _is_name(field) else _of_text(field, text, alone=len(texts) == 1)
+        facts = (
+            _of_name(text, offered) if is_tool_name(field) else _of_text(field, text, alone=len(texts) == 1)
+        )
         if facts is not None:
             yield _finding(reading, choice, field, text, facts)
-
-
-def _is_name(field: str) -> bool:
-    index = tool_index(field)
-    return index is not None and field == tool_name(index)
 
 
 def _of_name(text: str, offered: frozenset[str]) -> HarmonyText | None:

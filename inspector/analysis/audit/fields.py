@@ -12,9 +12,10 @@ from typing import Final, assert_never
 
 from inspector.analysis.alignment import same_when_joined
 from inspector.analysis.audit.finding import Finding
-from inspector.analysis.audit.kinds import OF_DELIVERY, Kind, Severity
+from inspector.analysis.audit.kinds import OF_DELIVERY, Code, Kind, Severity
 from inspector.analysis.reading import ChoiceReading, Reading
 from inspector.capture.deltas import tool_index, tool_name
+from inspector.protocol.harmony.markup import parsed
 from inspector.protocol.harmony.text import text_of
 
 _HALF: Final = "\ufffd"
@@ -79,7 +80,7 @@ def field_texts(
 ) -> list[FieldTexts]:
     """Every field of a choice that has text on either side. `findings` are those of the audit.
 
-    Without token ids `generated` is the server's final text.
+    Without token ids `generated` is the server's final text, or what a transcript in a delivered text has.
     """
     delivered = choice.delivered().by_field()
     generated: dict[str, str] = {}
@@ -89,8 +90,10 @@ def field_texts(
             generated = {"text": text_of(choice.tokens.ids)}
     elif choice.has_finals:
         generated = dict(choice.finals)
-    comparable = (choice.has_ids or choice.has_finals) and not reading.foreign
     of_choice = [finding for finding in findings if finding.choice == choice.index]
+    by_text = _by_text(of_choice)
+    generated |= by_text
+    comparable = (choice.has_ids or choice.has_finals or bool(by_text)) and not reading.foreign
     wrong = {
         field
         for finding in of_choice
@@ -110,7 +113,7 @@ def field_texts(
             state = FieldState.UNKNOWN
         elif made == got:
             state = FieldState.EQUAL
-        elif field in wrong or Severity.ERROR in by_final:
+        elif field in wrong or Severity.ERROR in by_final or by_text:
             state = FieldState.DIFFERENT
         elif by_final:
             state = FieldState.ITEMS_DIFFER
@@ -131,6 +134,13 @@ def field_texts(
             )
         )
     return rows
+
+
+def _by_text(findings: Sequence[Finding]) -> dict[str, str]:
+    """What the model wrote for each field, according to a transcript that was delivered as text."""
+    finding = next((finding for finding in findings if finding.code is Code.TRANSCRIPT_UNPARSED), None)
+    messages = None if finding is None else parsed(finding.delivered or "")
+    return {} if messages is None else messages.expected.generated(messages.ids).by_field()
 
 
 def _shorter(made: str, got: str) -> bool:

@@ -13,7 +13,7 @@ from inspector.analysis.audit.finding import Finding
 from inspector.analysis.audit.kinds import Code, Kind, Severity
 from inspector.analysis.audit.words import events_of
 from inspector.analysis.reading import ChoiceReading, Reading
-from inspector.capture.deltas import tool_index, tool_name
+from inspector.capture.deltas import is_tool_name, tool_name
 from inspector.protocol.engines.replays import is_replayed
 
 _ASKS: Final = ("messages", "input")
@@ -141,8 +141,7 @@ def _built_in(kind: object) -> list[str]:
 def _calls(reading: Reading, choice: ChoiceReading) -> Iterator[_Call]:
     names: dict[str, str] = {}
     for field, deltas in choice.deltas_by_field().items():
-        index = tool_index(field)
-        if index is not None and field == tool_name(index):
+        if is_tool_name(field):
             names[field] = "".join(delta.text for delta in deltas)
     counts: dict[str, int] = {}
     output = (reading.stream.final_object or {}).get("output")

@@ -22,7 +22,7 @@ from inspector.analysis.audit.outcome import ResponseOutcome, response_outcome
 from inspector.analysis.audit.rejection import Rejection
 from inspector.analysis.audit.transmission import Transmission, transmission_of
 from inspector.analysis.audit.wording import unended
-from inspector.analysis.audit.words import counted, field_words, joined
+from inspector.analysis.audit.words import counted, field_words, joined, quote
 from inspector.analysis.reading import Evidence, Reading
 from inspector.capture.deltas import REASONING
 from inspector.capture.formats import clip, listed
@@ -85,6 +85,9 @@ _GAPS: Final[Mapping[IdsGap, str]] = {
     IdsGap.UNEXPLAINED: "Some delivered text has no token IDs, so lost text cannot be detected.",
     IdsGap.RELEASE: "No loss found, but the server sent only some of its token IDs.",
 }
+_ANALYSIS: Final = "analysis"
+_DROPPED_BY: Final = "vLLM before 0.14, Dynamo before June 2026, llama.cpp and vllm-mlx"
+"""Who does not deliver a call on that channel: vLLM issue 27641, Dynamo pull request 10366, vllm-mlx pull request 562."""
 _LEFT: Final = frozenset({Code.TOKEN_IN_TEXT, Code.TOKEN_IN_NAME, Code.HEADER_WORD_IN_NAME})
 _SEPARATES: Final = "separate_reasoning"
 """The key with which SGLang is asked to leave the reasoning in the content."""
@@ -177,7 +180,7 @@ def _verdict(reading: Reading, findings: Sequence[Finding], transmission: Transm
     if state := _unended(reading):
         level = Level.CLEAN if reading.stopped else Level.UNKNOWN
         return Verdict(level=level, sentence=f"{state}; nothing was lost until then.", why=checked)
-    return Verdict(level=Level.CLEAN, sentence=_clean(reading), why=checked)
+    return Verdict(level=Level.CLEAN, sentence=_clean(reading), why=f"{checked}{_elsewhere(reading)}")
 
 
 def _count_agrees(reading: Reading) -> str:
@@ -297,6 +300,20 @@ def _clean(reading: Reading) -> str:
         where = listed([field_words(field) for field in dict.fromkeys(fieldless)])
         return f"Everything that the model generated was delivered; text without an API field arrived in {where}."
     return "Everything that the model generated was delivered, each text in its field."
+
+
+def _elsewhere(reading: Reading) -> str:
+    """What other servers would make of a response that is whole here: some know calls on commentary only."""
+    names = [
+        call.name
+        for choice in reading.choices
+        if choice.has_ids
+        for call in choice.expected.calls
+        if choice.transcript.messages[call.message].header.channel == _ANALYSIS
+    ]
+    if not names:
+        return ""
+    return f" The call of {quote(names[0])} is on the analysis channel: {_DROPPED_BY} drop or refuse it."
 
 
 def _checked(reading: Reading, errors: Sequence[ServerError]) -> str:

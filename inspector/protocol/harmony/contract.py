@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
-from inspector.capture.deltas import CONTENT, REASONING, tool_arguments
+from inspector.capture.deltas import CONTENT, REASONING, Texts, ToolText, tool_arguments
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.transcript import Message, Transcript
 from inspector.protocol.harmony.vocab import Marker
@@ -87,6 +87,15 @@ class Expected:
     def text(self, field: str, ids: Sequence[int]) -> str:
         """Generated text of one field."""
         return "".join(self.texts(field, ids))
+
+    def generated(self, ids: Sequence[int]) -> Texts:
+        """The text of each field."""
+        calls = ((call.name, call.segment) for call in self.calls)
+        return Texts(
+            content=self.text(CONTENT, ids),
+            reasoning=self.text(REASONING, ids),
+            tool_calls=tuple(ToolText(name, text_of(ids[s.start : s.end])) for name, s in calls),
+        )
 
     def gaps(self, field: str, ids: Sequence[int]) -> list[tuple[int, int]]:
         """Where a separator may be sent: at the end of a message, and before the next text of the field."""

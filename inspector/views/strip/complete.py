@@ -10,11 +10,9 @@ from collections.abc import Sequence
 from inspector.analysis.alignment import FateState, embed_or_align, reconstructed_cells
 from inspector.analysis.audit import KINDS, Finding
 from inspector.analysis.audit.kinds import OF_DELIVERY
-from inspector.analysis.audit.rejection import culprit
 from inspector.analysis.audit.rejection_findings import is_rejection
 from inspector.analysis.reading import ChoiceReading, Evidence, Reading
 from inspector.inspection.inspection import Examined
-from inspector.protocol.harmony.parser_errors import parser_error
 from inspector.protocol.harmony.transcript import Message, RejectedRun
 from inspector.protocol.harmony.vocab import MARKERS
 from inspector.views.payload import (
@@ -30,10 +28,12 @@ from inspector.views.payload import (
     Run,
     Tables,
 )
+from inspector.views.strip.blocks import block, field_block
 from inspector.views.strip.findings import event_of_cells, piece_span, reconstructed_span, strip_finding
 from inspector.views.strip.logprobs import logprobs
 from inspector.views.strip.pipeline import piece_pipeline, token_pipeline
 from inspector.views.strip.texts import split_texts, vocabulary
+from inspector.views.strip.transcript import transcript_cells
 from inspector.views.strip.unsent import rejected_span, unsent, with_unsent
 
 
@@ -56,7 +56,7 @@ def strip(
     if choice.has_ids or rebuilt is not None:
         cells = _token_cells(seen, rebuilt or choice)
     else:
-        cells = _piece_cells(reading, choice)
+        cells = transcript_cells(reading, choice, of_choice) or _piece_cells(reading, choice)
     sent = cells["count"]
     added = None
     if stopped is not None and stopped.choice == choice.index:
@@ -202,56 +202,6 @@ def _blocks(choice: ChoiceReading) -> list[Block]:
     ]
     items.extend(transcript.rejected_runs)
     return [block(item, choice.tokens.ids) for item in sorted(items, key=lambda item: item.start)]
-
-
-def block(item: Message | RejectedRun, ids: Sequence[int]) -> Block:
-    """The block of a message or of a rejected run; `culprit` is what the parser rejected in it."""
-    if isinstance(item, RejectedRun):
-        error = parser_error(item.words) if item.in_header else None
-        blamed = None if error is None else culprit(ids, item.start, item.at, error)
-        return {
-            "kind": "refused",
-            "start": item.start,
-            "body": item.at,
-            "end": item.end,
-            "role": None,
-            "channel": None,
-            "recipient": None,
-            "content_type": None,
-            "complete": False,
-            "reason": item.words,
-            "state": str(item.state),
-            "culprit": blamed or (None if item.in_header else (item.at, item.at + 1)),
-        }
-    return {
-        "kind": "message",
-        "start": item.start,
-        "body": item.body,
-        "end": item.end,
-        "role": item.header.role,
-        "channel": item.header.channel,
-        "recipient": item.header.recipient,
-        "content_type": item.header.content_type,
-        "in_body": item.in_body,
-        "complete": item.complete,
-        "reason": "",
-    }
-
-
-def field_block(start: int, end: int, field: str) -> Block:
-    """The block of pieces of one field."""
-    return {
-        "kind": "field",
-        "start": start,
-        "body": start,
-        "end": end,
-        "role": None,
-        "channel": field,
-        "recipient": None,
-        "content_type": None,
-        "complete": True,
-        "reason": "",
-    }
 
 
 def _piece_cells(reading: Reading, choice: ChoiceReading) -> Cells:

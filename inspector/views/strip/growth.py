@@ -14,7 +14,8 @@ from inspector.capture.deltas import Delta
 from inspector.protocol.harmony.reconstruction import Reconstruction
 from inspector.protocol.harmony.transcript import Message, RejectedRun
 from inspector.views.payload import Block, BlockChange, Events, Increment, StreamState, Unit
-from inspector.views.strip.complete import block, field_block, reconstruction_row
+from inspector.views.strip.blocks import block, field_block
+from inspector.views.strip.complete import reconstruction_row
 from inspector.views.strip.texts import SplitTexts, vocabulary
 from inspector.views.strip.unsent import rejected_blocks, unsent
 

@@ -79,7 +79,7 @@ def piece_pipeline(reading: Reading, choice: ChoiceReading, cells: Cells) -> Pip
                 pieces.append((start, end, None, ""))
         field, label = block["channel"] or "", labels[number]
         lanes.append({"field": field, "label": label, "pieces": list(_joined(pieces))})
-    return {"server": server_name(reading), "lanes": lanes, "fates": list(_joined_fates(fates))}
+    return {"server": server_name(reading), "lanes": lanes, "fates": list(joined_fates(fates))}
 
 
 def unsent_fates(unsent: Sequence[UnsentCell]) -> list[FateRun]:
@@ -168,7 +168,7 @@ def _fates(
         outside = fate.field is None and fate.message is None and by_cell[fate.start] == rejected
         row: _Fate = ("rejected" if outside else _fate(fate), own, lane, _SIGNS.get(fate.state, ""))
         by_cell[fate.start : fate.end] = [row] * (fate.end - fate.start)
-    return _joined_fates((cell, cell + 1, *row) for cell, row in enumerate(by_cell))
+    return joined_fates((cell, cell + 1, *row) for cell, row in enumerate(by_cell))
 
 
 def _fate(fate: Fate) -> CellFate:
@@ -191,7 +191,7 @@ def _unsent_fates(unsent: Sequence[UnsentCell]) -> Iterator[FateRun]:
         yield cell["at"], cell["at"] + 1, fate, None, None, ""
 
 
-def _joined_fates(runs: Iterable[FateRun]) -> Iterator[FateRun]:
+def joined_fates(runs: Iterable[FateRun]) -> Iterator[FateRun]:
     """The runs, with neighbours of the same fate as one."""
     last: FateRun | None = None
     for run in runs:

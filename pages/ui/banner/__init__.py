@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 import streamlit as st
 
 import inspector
-from inspector import Inspection, Level, dashboard
+from inspector import Code, Inspection, Level, dashboard
 from inspector.dashboard import Fix, Prompt, duration, figures, headline_with_prompt, number, plural
 from pages.ui.assets import sheet
 from pages.ui.fields import Part
@@ -85,6 +85,7 @@ def banner(
         else None,
         report=_report(inspection, key) if session is not None and summed.level is not Level.CLEAN else None,
         checks=not example,
+        source=" (read from the text)" if _by_text(inspection, choice) else "",
         key=key,
     )
     if session is None or wanted is None:
@@ -101,6 +102,15 @@ def banner(
             st.switch_page("probe.py")
         case ("page", _, address) if (link := urlsplit(address)).path in _PAGES:
             st.switch_page(_PAGES[link.path], query_params=parse_qsl(link.query))
+
+
+def _by_text(inspection: Inspection, choice: int) -> bool:
+    """Whether only a delivered text says what the model wrote."""
+    index = inspection.reading.choices[choice].index
+    return any(
+        finding.choice == index and finding.code is Code.TRANSCRIPT_UNPARSED
+        for finding in inspection.findings
+    )
 
 
 def _report(inspection: Inspection, key: str) -> str:
@@ -133,6 +143,7 @@ def sentence_banner(
     details: _Details | None = None,
     report: str | None = None,
     checks: bool = True,
+    source: str = "",
 ) -> str | None:
     """Draw any judgement: a sentence with its level, reason and facts (words, value, words).
 
@@ -158,6 +169,7 @@ def sentence_banner(
                     }
                     for row in wrong[:_ROWS_SHOWN]
                 ],
+                "source": source,
                 "more": max(0, len(wrong) - _ROWS_SHOWN),
                 "fixes": [[fix.text, fix.url, fix.command] for fix in fixes],
                 "decided": decided,

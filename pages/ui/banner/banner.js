@@ -15,6 +15,7 @@ import { visibleParts } from "../text.js";
  * @property {string} blame whose fault it is; may be empty
  * @property {string} why
  * @property {{ field: string, left: FieldPart[] | null, right: FieldPart[] | null }[]} rows that differ
+ * @property {string} source where the left column is from, if not from tokens
  * @property {number} more rows that differ and are not here
  * @property {[text: string, url: string | null, command: boolean][]} fixes
  * @property {boolean} decided false where another cause remains
@@ -94,10 +95,10 @@ function facts(all) {
 }
 
 /** @param {Judgement} data */
-function table({ rows, more }) {
+function table({ rows, more, source }) {
   const element = make("table", "differences");
   const head = make("tr");
-  for (const words of ["", "the model wrote", "your client got"]) {
+  for (const words of ["", `the model wrote${source}`, "your client got"]) {
     const cell = make(words ? "th" : "td", "", words);
     if (cell instanceof HTMLTableCellElement && words) cell.scope = "col";
     head.append(cell);

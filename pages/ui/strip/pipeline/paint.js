@@ -173,7 +173,7 @@ class Painter {
       if (fates.length > 1 && fates[number] === "pending") continue; // this server's stream does not have it
       this.#fall(slot, picture, rows.servers[number], k);
     }
-    if (model.unit === "piece" && fates[0] !== "lost") {
+    if (model.blockAt(i).kind === "field" && fates[0] !== "lost") {
       this.#box(slot, y, { line: "line-strong", dash: [2, 3], text: "faint", label: "?" });
     } else if (fates.includes("rejected") || fates.includes("unsent")) {
       const line = fates.includes("rejected") ? "loss" : "line-strong";
@@ -583,7 +583,7 @@ class Painter {
       const picture = model.pictures[number];
       const most = model.events.mostPerEvent;
       const steps =
-        !model.rules || !picture ? "" : most > 1 ? ` · up to ${most} tokens a step` : " · one token a step";
+        !model.rules || !picture || model.unit === "piece" ? "" : most > 1 ? ` · up to ${most} tokens a step` : " · one token a step";
       const name = picture?.server ?? "the server";
       const y = server.bar + HEIGHT.bar / 2;
       this.#onGround(name + steps, (gutter || 8) + 10, y, "bar-text", "bar", NAME_FONT);
