@@ -63,6 +63,8 @@ class Evidence(StrEnum):
                 return "token IDs"
             case Evidence.GIVEN_IDS:
                 return "token IDs from another source"
+            case Evidence.NONE:
+                return "delivered text only"
             case _:
                 return str(self)
 
