@@ -41,7 +41,7 @@ _HEADER: Final = re.compile(
 """A header at the beginning of a text; the prompt may have its `<|start|>assistant` and `<|channel|>`."""
 _TOKEN_FIRST: Final = re.compile(rf"\s*(?:{_SPELLED.pattern})[\w<]")
 _QUOTED: Final = re.compile(
-    r"(?:^|(?<=\n))[ ]{0,3}(```+|~~~+).*?(?:\n[ ]{0,3}\1|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”"
+    r"(?:^|(?<=\n))[ ]{0,3}(```+|~~~+).*?(?:\n[ ]{0,3}\1|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]{0,500}”"
     r"|(?:^|(?<=\n))(?:[ ]{4}|\t|[ ]{0,3}>)[^\n]*",
     re.DOTALL,
 )

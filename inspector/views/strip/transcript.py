@@ -20,7 +20,7 @@ from inspector.views.strip.blocks import block
 from inspector.views.strip.pipeline import joined_fates, server_name
 
 _SPECIAL: Final = re.compile(f"({'|'.join(re.escape(marker.text) for marker in Marker)})")
-_PIECE: Final = re.compile(r"\s*\S.{0,22}?(?=\s|\Z)|.{1,24}", re.DOTALL)
+_PIECE: Final = re.compile(r"\s{0,24}\S.{0,22}?(?=\s|\Z)|.{1,24}", re.DOTALL)
 """A few words of a body."""
 
 
