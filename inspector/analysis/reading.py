@@ -18,7 +18,7 @@ from inspector.capture.deltas import (
 )
 from inspector.capture.formats import clip
 from inspector.capture.tokens import Token, Tokens
-from inspector.protocol.engines import OWN_IDS, Engine, contract_of, engine_of, says_engine
+from inspector.protocol.engines import EXTENSIONS, UNKNOWN, Engine, engine_of, gateway_of
 from inspector.protocol.harmony.contract import Expected, expect
 from inspector.protocol.harmony.events import shifted
 from inspector.protocol.harmony.reconstruction import Reconstruction
@@ -201,13 +201,13 @@ class Reading:
 
     @property
     def engine(self) -> Engine:
-        """The server or front end that sent it, as it names itself; the default where it does not."""
-        return engine_of(owned_by=self.header.owned_by, stream=self.stream)
+        """The server, front end or hosted service that sent it; `UNKNOWN` where nothing tells."""
+        return _engine_of(self.header, self.stream)
 
     @property
-    def engine_told(self) -> bool:
-        """False where the capture does not name the engine: `engine` is then the default, a guess."""
-        return says_engine(owned_by=self.header.owned_by, stream=self.stream)
+    def gateway(self) -> Engine | None:
+        """The proxy between, where the response names one."""
+        return gateway_of(self.stream)
 
     @property
     def server_version(self) -> str | None:
@@ -217,7 +217,12 @@ class Reading:
     @property
     def server_label(self) -> str:
         """The server's name and version, e.g. `vLLM 0.13.0`; a list of token IDs has none."""
-        return self.engine.labelled(self.server_version) if self.spec.delivers else "no server"
+        if not self.spec.delivers:
+            return "no server"
+        label = self.engine.labelled(self.server_version)
+        if self.engine is UNKNOWN and self.stream.provider:
+            label = clip(self.stream.provider, _MODEL_SHOWN)
+        return label if self.gateway is None else f"{label}, through {self.gateway.label}"
 
     def arrival_s(self, event: int) -> float | None:
         """Arrival of an event in seconds from the request, if known."""
@@ -269,7 +274,7 @@ class Reader:
     ) -> None:
         self.header = header
         self._repeats = repeats
-        self.stream = Stream(own_ids=OWN_IDS)
+        self.stream = Stream(extensions=EXTENSIONS)
         self.events: MutableSequence[Event] = [] if events is None else events
         self._wire = spec_of(header.endpoint).reader(self.stream)
         self._truth: Tokens | None = None
@@ -326,7 +331,7 @@ class Reader:
             if tokens:  # before the first token nothing is certain, not even how the prompt ends
                 self._folds[choice.index] = fold
         transcript = fold.transcript
-        contract = contract_of(owned_by=self.header.owned_by, stream=self.stream)
+        contract = _engine_of(self.header, self.stream).contract
         new = tokens.ids[transcript.count :] if transcript.count else tokens.ids
         if new:
             transcript.receive(fold.tracker.receive(new), len(tokens.ids))
@@ -366,7 +371,7 @@ class Reader:
 
     def _has_all(self, tokens: Tokens) -> bool:
         """Whether logprobs are evidence: they are all, or their server leaves out none for what it drops."""
-        engine = engine_of(owned_by=self.header.owned_by, stream=self.stream)
+        engine = _engine_of(self.header, self.stream)
         return not engine.logprobs_of_text or self.stream.counted == len(tokens)
 
     def _evidence(self, choice: StreamChoice) -> tuple[Evidence, Tokens]:
@@ -381,6 +386,16 @@ class Reader:
         if ended or choice.item_finals:
             return Evidence.FINAL_OBJECT, choice.tokens
         return (Evidence.NONE if self.stream.counted is None else Evidence.USAGE), choice.tokens
+
+
+def _engine_of(header: Header, stream: Stream) -> Engine:
+    return engine_of(
+        owned_by=header.owned_by,
+        version=header.server_version,
+        request=header.request,
+        model=header.model,
+        stream=stream,
+    )
 
 
 def read(capture: Capture, *, truth: Sequence[int] | None = None) -> Reading:

@@ -71,7 +71,7 @@ def run(arguments: Namespace) -> int:
         print_json(rows)
         return 0
     if not rows:
-        none = f"{reading.engine.label} sends none for {reading.spec.label.capitalize()}. "
+        none = f"{reading.spec.label.capitalize()} has none. "
         why = "" if reading.spec.carries_ids else none
         raise InspectorError(f"{name}: no token IDs. {why}{ids_hint(reading)}")
     say(

@@ -274,7 +274,7 @@ def _candidates(
     released = partial(
         version_reason,
         version=version,
-        engine=engine if reading.engine_told else None,
+        engine=engine,
         bounds=release_bounds(reading) if version is None else Bounds(),
     )
     for issue, possible, without, by_message in listed:
@@ -284,7 +284,7 @@ def _candidates(
             continue
         if issue.endpoints and endpoint not in issue.endpoints and not reading.header.endpoint_guessed:
             continue
-        if not possible_on(issue, engine, told=reading.engine_told):
+        if not possible_on(issue, engine):
             continue
         request_matches = request_holds(issue, request)
         if request_matches is False or (

@@ -14,7 +14,7 @@ from inspector.capture.formats import listed
 from inspector.issues.issue import Confidence, Issue, RequestSetting, Side
 from inspector.issues.release_bounds import Bounds
 from inspector.issues.versions import as_version
-from inspector.protocol.engines import DEFAULT, ENGINES, Engine
+from inspector.protocol.engines import DEFAULT, ENGINES, UNKNOWN, Engine
 
 
 class Because(StrEnum):
@@ -162,12 +162,12 @@ def sides(answers: Sequence[Answer], *, raw: bool = False) -> tuple[Side, ...]:
     return besides_server if raw and besides_server else at_fault
 
 
-def possible_on(issue: Issue, engine: Engine, *, told: bool = True) -> bool:
-    """Whether a server can have an issue; `told` is false where it is only assumed to be that server."""
+def possible_on(issue: Issue, engine: Engine) -> bool:
+    """Whether a server can have an issue: one of server code is that of the servers that it names."""
     if issue.engines:
         return engine.name in issue.engines
-    of_parser = told and issue.sides[0] is Side.SERVER
-    return not of_parser or engine.is_among(issue.affected.keys() or {DEFAULT.program})
+    of_parser = issue.sides[0] is Side.SERVER
+    return not of_parser or engine.may_be_among(issue.affected.keys() or {DEFAULT.program})
 
 
 def version_reason(
@@ -187,7 +187,8 @@ def version_reason(
     labels = [
         affected_engine.label for affected_engine in ENGINES if affected_engine.program in issue.affected
     ]
-    if affected is None and engine is not None and labels:
+    named = engine is not None and engine is not UNKNOWN and engine.may_be.isdisjoint(issue.affected)
+    if affected is None and labels and named:
         return Reason(Because.OUTSIDE, f"it is an issue of {listed(labels)}, and this is {server.label}")
     if affected is None:
         return None

@@ -12,6 +12,7 @@ from typing import Final
 from inspector.analysis.reading import Reading
 from inspector.capture.capture import Endpoint
 from inspector.issues.versions import Range, as_version
+from inspector.protocol.engines import DEFAULT
 from inspector.protocol.harmony.vocab import Marker
 
 _FIRST_EVENTS: Final = 64
@@ -55,7 +56,9 @@ def _within(low: str | None, high: str | None, affected: Range) -> bool | None:
 
 
 def release_bounds(reading: Reading) -> Bounds:
-    """Bounds of the server's release, from the stream itself."""
+    """Bounds of the server's release, from the stream itself; open for another server than vLLM."""
+    if not reading.engine.is_among({DEFAULT.program}):
+        return Bounds()
     match reading.header.endpoint:
         case Endpoint.CHAT:
             pairs = list(_chat(reading))

@@ -12,9 +12,8 @@ from inspector.issues.versions import VERSION
 from inspector.protocol.engines import ENGINES
 from inspector.protocol.harmony.violations import Violation
 
-Program = Annotated[
-    str, one_of((*(engine.program for engine in ENGINES), "openai-harmony", "oss-harmony", "llamafactory"))
-]
+_SERVERS: Final = tuple(engine.program for engine in ENGINES if engine.program)
+Program = Annotated[str, one_of((*_SERVERS, "openai-harmony", "oss-harmony", "llamafactory"))]
 """A program that `affected` and `fixed_in` may name."""
 EngineName = Annotated[str, one_of(engine.name for engine in ENGINES)]
 ViolationName = Annotated[str, one_of(violation.name.lower() for violation in Violation)]

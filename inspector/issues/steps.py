@@ -23,7 +23,7 @@ from inspector.issues.evidence import ended_of
 from inspector.issues.issue import Ended, Issue, Side, Step, upgrade_text
 from inspector.issues.release_bounds import release_bounds
 from inspector.issues.versions import as_version
-from inspector.protocol.engines import DEFAULT, ENGINES, Engine
+from inspector.protocol.engines import DEFAULT, ENGINES, UNKNOWN, Engine
 from inspector.protocol.wire.endpoints import spec_of
 
 _REPOSITORY: Final = re.compile(r"https://[^/]+/[^/]+/([^/]+)/")
@@ -108,6 +108,8 @@ def steps_for(issue: Issue, situation: Situation) -> tuple[str, ...]:
 
 def _report(issue: Issue, situation: Situation) -> Step:
     """The step where no other is left."""
+    if situation.engine is UNKNOWN:
+        return Step(text="Report this stream to the developers of the server; nothing here says which it is.")
     if not _upgrades(issue, situation.engine):
         return Step(text=f"Report this stream to the developers of {situation.engine.label}.")
     release = situation.engine.labelled(situation.version)

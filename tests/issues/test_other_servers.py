@@ -12,7 +12,7 @@ from inspector.issues import Situation, catalogue, links_for, steps_for
 from inspector.issues.ranking import possible_on
 from inspector.lab.naming import Mode, as_mode
 from inspector.lab.results import OTHER_SERVERS, MatrixRun, captures_of, load_runs
-from inspector.protocol.engines import DEFAULT, ENGINES, Engine
+from inspector.protocol.engines import DEFAULT, ENGINES, UNKNOWN, Engine
 from inspector.views.summary import summary
 
 OF_VLLM = re.compile(r"vLLM|\b0\.[123]\d\b|--(?:tool|reasoning|enable|enforce|override|generation|stream)")
@@ -96,5 +96,5 @@ def test_a_dump_with_the_token_ids_of_a_server_is_read_as_that_servers(run: Matr
     for capture in captures:
         named, dumped = inspect(capture), inspect(as_mode(capture, Mode.DUMP))
         assert dumped.reading.engine is named.reading.engine
-        assert dumped.reading.engine_told
+        assert dumped.reading.engine is not UNKNOWN
         assert [finding.code for finding in dumped.findings] == [finding.code for finding in named.findings]

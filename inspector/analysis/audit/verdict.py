@@ -26,6 +26,7 @@ from inspector.analysis.audit.words import counted, field_words, joined, quote
 from inspector.analysis.reading import Evidence, Reading
 from inspector.capture.deltas import REASONING
 from inspector.capture.formats import clip, listed
+from inspector.protocol.engines import Engine
 from inspector.protocol.harmony.reconstruction import Certainty, Reconstruction
 from inspector.protocol.wire.stream import ServerError
 
@@ -143,13 +144,16 @@ def _verdict(reading: Reading, findings: Sequence[Finding], transmission: Transm
             first = statements[0]
             statements[0] = first._replace(words=f"the texts are complete, but {first.words}")
         errors = [finding for finding in findings if finding.severity is Severity.ERROR]
-        blame = _blame(reading, findings, errors)
+        model, server = _at_fault(reading, findings, errors)
+        blame = _blame(model=model, server=server, gateway=reading.gateway)
+        gateway = reading.gateway if server else None
+        apart = "" if gateway is None else f" To tell them apart, ask the server without {gateway.label}."
         return Verdict(
             level=Level.ERROR if errors else Level.WARNING,
             sentence=" ".join(
                 f"{clause.words[0].upper()}{clause.words[1:]}." for clause in statements[:_SHOWN]
             ),
-            why=f"{blame} {_why(reading, findings, transmission)}".lstrip(),
+            why=f"{blame} {_why(reading, findings, transmission)}{apart}".lstrip(),
             blame=blame,
             clauses=tuple(statements),
         )
@@ -470,19 +474,25 @@ def _of_transcript(reading: Reading, findings: Sequence[Finding]) -> str:
     return "What the model wrote is well-formed. " if True in well_formed else ""
 
 
-def _blame(reading: Reading, findings: Sequence[Finding], errors: Sequence[Finding]) -> str:
-    """Whose fault the errors are; nobody's where a proxy, the prompt or a header that never ended may be the cause."""
+def _at_fault(reading: Reading, findings: Sequence[Finding], errors: Sequence[Finding]) -> tuple[bool, bool]:
+    """Whether errors are the model's and the server's; not where a proxy, the prompt or an open header may be."""
     codes = {finding.code for finding in findings}
     if Code.PROMPT_REJECTED in codes or _header_as_text(findings) or _misfiled_at_the_end(reading, findings):
-        return ""
+        return False, False
     if codes & TRANSCRIPTS and reading.header.request.get(_SEPARATES) is False:
-        return ""
+        return False, False
     sides = {KINDS[finding.kind].side for finding in errors if finding.code not in NEUTRAL}
     model = FindingSide.MODEL in sides
     server = FindingSide.TEXT in sides or Code.REJECTED_SILENTLY in codes
+    return model, server
+
+
+def _blame(*, model: bool, server: bool, gateway: Engine | None) -> str:
+    """Whose fault it is, one sentence; empty for nobody's."""
+    server_s = "server's" if gateway is None else "server's or the proxy's"
     if model:
-        return "The model's and the server's fault." if server else "The model's fault."
-    return "The server's fault." if server else ""
+        return f"The model's and the {server_s} fault." if server else "The model's fault."
+    return f"The {server_s} fault." if server else ""
 
 
 def _header_as_text(findings: Sequence[Finding]) -> bool:

@@ -19,7 +19,7 @@ from inspector.data.scan.items import Item, ItemReader
 from inspector.files.store import loads_all
 from inspector.inspection.inspection import Inspection, channel_of, inspect
 from inspector.issues import Cause
-from inspector.protocol.engines import VERSION_AT_MOST
+from inspector.protocol.engines import UNKNOWN, VERSION_AT_MOST
 from inspector.protocol.harmony.vocab import MARKERS
 from inspector.protocol.wire.stream import loads
 
@@ -184,7 +184,7 @@ def _facts(inspection: Inspection) -> dict[str, Any]:
         "model": _text(model),
         "version": version,
         "version_order": None if version is None else version_order(version),
-        "front_end": reading.engine.name if reading.engine_told else None,
+        "front_end": None if reading.engine is UNKNOWN or reading.engine.may_be else reading.engine.name,
         "endpoint": header.endpoint.value,
         "status": header.status if header.status is None or abs(header.status) < _INDEX else None,
         "origin": _text(header.source),

@@ -9,7 +9,7 @@ from inspector.fleet.doctor.checks import Check, failed, ok, unknown, warning
 from inspector.net.client.address import Server
 from inspector.net.client.failures import connection_failure, refusal
 from inspector.net.client.server_info import owner_in
-from inspector.protocol.engines import DEFAULT, engine_of
+from inspector.protocol.engines import DEFAULT, UNKNOWN, engine_of
 from inspector.protocol.wire.stream import loads
 
 
@@ -22,7 +22,7 @@ class Basics:
         self.model = model
         self.version: str | None = None
         self.reachable = False
-        self.engine = DEFAULT
+        self.engine = UNKNOWN
 
     def checks(self) -> Iterator[Check]:
         """Send the requests; also sets model, version and engine."""
@@ -33,7 +33,7 @@ class Basics:
         self.reachable = True
         models = self._models(listing)
         owner = owner_in(listing, self.model)
-        self.engine = engine_of(owned_by=owner)
+        self.engine = engine_of(owned_by=owner, address=self.server.v1)
         yield ok("reachable", f"{self.server.v1} responds.")
         health = self._status(f"{self.server.root}/health")
         if health == 200:
@@ -43,6 +43,7 @@ class Basics:
             change = "Look at the server's log; if a proxy in front hides /health, name the server itself."
             yield warning("health", f"{says}.", change)
         yield self._versions()
+        self.engine = engine_of(owned_by=owner, version=self.version, address=self.server.v1)
         yield self._front_end(owner)
         yield models
 
@@ -70,14 +71,14 @@ class Basics:
             return unknown(
                 "version",
                 f"{path} does not report a release.",
-                f"A proxy may hide it, or this is not {self.engine.label}; name the server itself in "
-                "--base-url.",
+                "A proxy may hide it, or the server reports none; name the server itself in --base-url.",
             )
         self.version = version
         return ok("version", f"{path} reports {version}.")
 
     def _front_end(self, owner: str | None) -> Check:
-        name, assumed = "front end", f"{DEFAULT.front_end} is assumed."
+        name = "front end"
+        assumed = f"{DEFAULT.front_end} is assumed." if self.engine.may_be else "which it is, is unknown."
         if owner is None:
             return unknown(name, f"The model list does not say who answers (owned_by); {assumed}")
         if owner not in self.engine.owners:
@@ -93,7 +94,7 @@ class Basics:
             return failed(
                 "models",
                 "The server lists no model.",
-                engine_of(owned_by=owner_in(listing)).start_hint,
+                engine_of(owned_by=owner_in(listing), address=self.server.v1).start_hint,
             )
         if self.model is not None:
             if self.model in names:

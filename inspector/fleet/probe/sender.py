@@ -56,8 +56,8 @@ class Target:
 
     @property
     def engine(self) -> Engine:
-        """Its engine, from `owned_by`."""
-        return engine_of(owned_by=self.owned_by)
+        """Its engine, from what it reports and its address."""
+        return engine_of(owned_by=self.owned_by, version=self.version, address=self.server.v1)
 
     @property
     def label(self) -> str:

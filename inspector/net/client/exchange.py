@@ -100,7 +100,9 @@ class _Exchange:
         self.server = server
         self.request = request
         self.rejects_evidence = False
-        engine = engine_of(owned_by=server_facts["owned_by"])
+        engine = engine_of(
+            owned_by=server_facts["owned_by"], version=server_facts["server_version"], address=server.v1
+        )
         self.body = body(request, engine)
         self.spec = spec_of(request.endpoint)
         self.evidence_keys = [key for key in engine.evidence_request(self.spec) if key in self.body]

@@ -57,7 +57,7 @@ async def version_and_owner(
         failure = error
     version_info = None
     try:
-        path = engine_of(owned_by=owner).version_path
+        path = engine_of(owned_by=owner, address=server.v1).version_path
         version_info = await get_json(server, f"{server.root}{path}", client)
     except ConnectionFailed:
         if failure is not None:

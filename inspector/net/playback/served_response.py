@@ -119,7 +119,8 @@ def _requested_parts(
     options = request.get("stream_options")
     usage = isinstance(options, dict) and bool(options.get("include_usage"))
     header = capture.header
-    kept_logprobs = engine_of(owned_by=header.owned_by).keeps_logprobs(header.server_version)
+    engine = engine_of(owned_by=header.owned_by, version=header.server_version)
+    kept_logprobs = engine.keeps_logprobs(header.server_version)
     kept: list[Event] = []
     for event in events:
         if event.kind is EventKind.SSE and not usage and _is_usage(event):

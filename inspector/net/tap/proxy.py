@@ -167,7 +167,7 @@ class Tap:
     @property
     def engine(self) -> Engine:
         """The server or front end, as reported so far."""
-        return engine_of(owned_by=self.owned_by)
+        return engine_of(owned_by=self.owned_by, version=self.version, address=str(self._root))
 
     def learn_version(self) -> None:
         """Ask in the background what the server is, without the client's key; again now and then."""
@@ -330,7 +330,7 @@ class _ProxiedExchange:
             rewriter = EventRewriter(
                 keeps_logprobs=logprobs,
                 messages=rewrites.final_object,
-                member=self._tap.engine.evidence_member,
+                members=self._tap.engine.evidence_members,
             )
             headers = end_to_end(headers, drop=(b"content-length",))
         self._begun = True
@@ -358,7 +358,7 @@ class _ProxiedExchange:
         if self._recording is not None:
             await _in_turn(self._recording.chunk(raw, time.monotonic()))
         self._close("")
-        body = body_without_ids(raw, messages=spec.final_object, member=self._tap.engine.evidence_member)
+        body = body_without_ids(raw, messages=spec.final_object, members=self._tap.engine.evidence_members)
         headers = end_to_end(headers, drop=(b"content-length",))
         headers.append((b"content-length", str(len(body)).encode()))
         self._begun = True

@@ -6,7 +6,7 @@ bytes stay as they are: the request gets one key, an event loses an array or two
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
@@ -42,32 +42,34 @@ def ask_for_ids(raw: bytes, body: Any, members: Mapping[str, Any]) -> bytes | No
     return raw[: start + 1] + json.dumps(members, separators=(",", ":"))[1:-1].encode() + comma + rest
 
 
-def body_without_ids(raw: bytes, *, messages: bool = False, member: str = "") -> bytes:
+def body_without_ids(raw: bytes, *, messages: bool = False, members: Sequence[str] = ()) -> bytes:
     """An unstreamed response as without what was added; `messages` for one of Responses."""
-    if not any(mark in raw for mark in _marks(messages=messages, member=member)):
+    if not any(mark in raw for mark in _marks(messages=messages, members=members)):
         return raw
     try:
         json.loads(raw)
         text = raw.decode("utf-8")
     except (ValueError, RecursionError):
         return raw
-    rewritten = _rewritten(text, messages=messages, member=member)
+    rewritten = _rewritten(text, messages=messages, members=members)
     return raw if rewritten is None else rewritten.encode("utf-8")
 
 
-def _marks(*, messages: bool, member: str) -> tuple[bytes, ...]:
+def _marks(*, messages: bool, members: Sequence[str]) -> tuple[bytes, ...]:
     """Bytes of which an event from which something is removed has some."""
     if messages:
         return (b'_messages"',)
-    return (b"token_ids", *((f'"{member}"'.encode(),) if member else ()))
+    return (b"token_ids", *(f'"{member.rpartition(".")[2]}"'.encode() for member in members))
 
 
-def _rewritten(text: str, *, messages: bool, member: str, keeps_logprobs: bool = True) -> str | None:
+def _rewritten(
+    text: str, *, messages: bool, members: Sequence[str], keeps_logprobs: bool = True
+) -> str | None:
     if messages:
         return without_response_messages(text)
     rewritten: str | None = text
-    if member:
-        rewritten = without_member(text, member)
+    for member in members:
+        rewritten = None if rewritten is None else without_member(rewritten, member)
     return None if rewritten is None else without_token_ids(rewritten, keeps_logprobs=keeps_logprobs)
 
 
@@ -77,11 +79,11 @@ class EventRewriter:
     An event ends with an empty line, and lines end in CR, LF or CR LF, as the event stream rules have it.
     """
 
-    def __init__(self, *, keeps_logprobs: bool, messages: bool = False, member: str = "") -> None:
+    def __init__(self, *, keeps_logprobs: bool, messages: bool = False, members: Sequence[str] = ()) -> None:
         self._keeps_logprobs = keeps_logprobs
         self._messages = messages
-        self._member = member
-        self._marks = _marks(messages=messages, member=member)
+        self._members = members
+        self._marks = _marks(messages=messages, members=members)
         self._rest = bytearray()
         self._searched = 0
         """How much of `_rest` was searched: no event ends there."""
@@ -92,7 +94,7 @@ class EventRewriter:
         """The bytes that are ready; the beginning of an event waits for its end."""
         rest = self._rest
         rest += chunk
-        if not (self._too_long or self._messages or self._member) and chunk.endswith(b"\n\n"):
+        if not (self._too_long or self._messages or self._members) and chunk.endswith(b"\n\n"):
             plain = plain_events_without_ids(bytes(rest))
             if plain is not None:
                 self._taken(len(rest))
@@ -138,6 +140,6 @@ class EventRewriter:
         except UnicodeDecodeError:
             return event
         rewritten = _rewritten(
-            payload, messages=self._messages, member=self._member, keeps_logprobs=self._keeps_logprobs
+            payload, messages=self._messages, members=self._members, keeps_logprobs=self._keeps_logprobs
         )
         return b"" if rewritten is None else event[:start] + rewritten.encode("utf-8") + event[end:]

@@ -1,26 +1,30 @@
-"""What is particular to each server or front end: a module for each, and the table of all."""
+"""What is particular to each server, hosted service and gateway: a row for each, and the table of all."""
 
 from inspector.protocol.engines.engine import VERSION_AT_MOST, Engine
 from inspector.protocol.engines.table import (
     DEFAULT,
+    EITHER_VLLM,
     ENGINES,
-    OWN_IDS,
+    EXTENSIONS,
+    GATEWAYS,
     PACKAGES,
-    contract_of,
+    UNKNOWN,
     engine_of,
-    says_engine,
+    gateway_of,
     versions_in,
 )
 
 __all__ = [
     "DEFAULT",
+    "EITHER_VLLM",
     "ENGINES",
-    "OWN_IDS",
+    "EXTENSIONS",
+    "GATEWAYS",
     "PACKAGES",
+    "UNKNOWN",
     "VERSION_AT_MOST",
     "Engine",
-    "contract_of",
     "engine_of",
-    "says_engine",
+    "gateway_of",
     "versions_in",
 ]

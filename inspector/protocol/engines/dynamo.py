@@ -11,11 +11,10 @@ Run: 1.4.2 and 1.6.1.
 - Responses has no reasoning.
 """
 
-from functools import partial
 from typing import Final
 
 from inspector.capture.capture import Endpoint
-from inspector.protocol.engines.engine import Engine, ids_in
+from inspector.protocol.engines.engine import Engine
 from inspector.protocol.harmony.contract import Contract
 from inspector.protocol.harmony.violations import ENDOFTEXT
 
@@ -30,8 +29,8 @@ DYNAMO: Final = Engine(
     contract=Contract(separator="\n", ends_in_no_text=frozenset({ENDOFTEXT})),
     reasoning_keys=("reasoning_content",),
     evidence={Endpoint.CHAT: _EVIDENCE, Endpoint.COMPLETIONS: _EVIDENCE},
-    own_ids=partial(ids_in, member="nvext", key="completion_token_ids"),
-    evidence_member="nvext",
+    members=frozenset({"nvext"}),
+    ids_at=("nvext.completion_token_ids",),
     start_hint="Start a Dynamo front end and a worker that serves openai/gpt-oss-20b.",
     tools_hint="Start the worker with --dyn-tool-call-parser harmony.",
     tools_question="Is the worker started with --dyn-tool-call-parser harmony?",

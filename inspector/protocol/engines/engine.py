@@ -1,8 +1,8 @@
-"""The description of a server or front end; no other code depends on the name of a server."""
+"""The description of a server, hosted service or gateway; no other code depends on the name of one."""
 
 import json
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -11,38 +11,50 @@ from inspector.capture.formats import clip, listed
 from inspector.protocol.harmony.contract import STANDARD, Contract
 from inspector.protocol.harmony.parser_errors import ParserError, parser_error
 from inspector.protocol.wire.endpoints import ASKED, EndpointSpec
-from inspector.protocol.wire.stream import token_ids
 
 VERSION_AT_MOST: Final = 60
 """Characters of a version that are shown: a server may report any text."""
+
+IN_CHOICE: Final = "choices[]."
+"""Before the name of a member of a choice."""
 
 _RELEASE = re.compile(r"v?(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6}))?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
-    """One server, or one front end of a server that has several.
+    """One server, one front end of a server that has several, one hosted service, or one gateway.
 
-    Releases are written as the server writes them (`0.13`, `0.10.2`); an empty one means every release.
+    A row needs a name, a label and what its responses are recognized by. Releases are written as the server
+    writes them (`0.13`, `0.10.2`); an empty one means every release.
     """
 
     name: str
     """Its key in the table."""
     label: str
-    """What people call it; a version follows."""
+    """What people call it; a version follows, where it has releases."""
     front_end: str = ""
     """Its name in a sentence, for a server that has several front ends."""
-    program: str
-    """Its name in `affected` and `fixed_in` of the catalogue of known issues."""
+    program: str = ""
+    """Its name in `affected` and `fixed_in` of the catalogue of known issues; empty without releases."""
     released_with: str = ""
     """The program that it is a part of, whose releases it has."""
+    may_be: frozenset[str] = frozenset()
+    """Other programs that it may be, as far as its responses tell."""
 
     # --- how to recognize it, and its version ---
 
     version_path: str = "/version"
     """Where it reports its version, as `version` of an object."""
-    owners: tuple[str, ...]
+    owners: tuple[str, ...] = ()
     """Values of `owned_by` in its `/v1/models`."""
+    hosts: tuple[str, ...] = ()
+    """Hosts of its addresses, or the domains that they are in."""
+    members: frozenset[str] = frozenset()
+    """Members, null or not, that it alone has in its payloads, their choices, messages and errors, and its
+    comments between the events of a stream."""
+    models: re.Pattern[str] | None = None
+    """How the names of its models begin."""
     fingerprint: re.Pattern[str] | None = None
     """Its `system_fingerprint`; the group `version` is the release."""
     version_lines: tuple[tuple[str, re.Pattern[str]], ...] = ()
@@ -86,13 +98,15 @@ class Engine:
     """What a streamed request must contain for token IDs; None for the keys of the table of endpoints."""
     evidence_unstreamed: Mapping[Endpoint, Mapping[str, Any]] = field(default_factory=dict)
     """The same without `stream`, where it differs."""
-    own_ids: Callable[[Mapping[str, Any]], Sequence[int] | None] | None = None
-    """Reads the token IDs of the first choice that a chat chunk or body of this server has elsewhere than in
-    `choices[].token_ids`; None where that place, which no other server has, is absent."""
+    ids_at: tuple[str, ...] = ()
+    """Where a chat chunk or body has token IDs, apart from `choices[].token_ids`, as names of members with
+    dots. Those below `choices[]` are all IDs of the choice at once, the others those of the first choice."""
+    usage_at: str = ""
+    """Where it has its counts, apart from `usage`."""
     logprobs_of_text: bool = False
     """Whether its stream has logprobs only for delivered text, which shows no loss."""
-    evidence_member: str = ""
-    """The member of a response that comes only with its evidence, where that is not `token_ids`."""
+    keys_note: str = ""
+    """Whose keys a request for token IDs has, where that is not plain."""
     ids_ignored: str = ""
     """What to do where a request asks for token IDs and none came, if it is particular to the server."""
     no_ids: str = ""
@@ -107,27 +121,32 @@ class Engine:
 
     # --- hints for whoever runs it ---
 
-    start_hint: str
+    start_hint: str = "Start the server with a gpt-oss model."
     """How to start it with a model, one sentence."""
-    tools_hint: str
+    tools_hint: str = "Turn on the server's parser for the tool calls of gpt-oss."
     """What to change when tool calls do not arrive, one sentence."""
-    tools_question: str
+    tools_question: str = "See the server's log for the reason."
     """What to look at when a request with tools fails for another reason, one sentence."""
     tools_words: tuple[str, ...] = ()
     """Words of its own errors that ask for exactly that."""
-    reasoning_hint: str
+    reasoning_hint: str = "Turn on the server's parser for the reasoning of gpt-oss."
     """What to change when the reasoning does not arrive in its field, one sentence."""
 
     def labelled(self, version: str | None) -> str:
         """Its name with a version, e.g. `vLLM 0.13.0`."""
         if not version:
-            return f"{self.label}, version unknown"
+            return f"{self.label}, version unknown" if self.program else self.label
         return f"{self.label} {clip(version, VERSION_AT_MOST)}"
 
     def version_of(self, fingerprint: str | None) -> str | None:
         """The version in a `system_fingerprint`; None for another server's."""
         match = self.fingerprint.match(fingerprint or "") if self.fingerprint else None
         return match["version"] if match else None
+
+    @property
+    def evidence_members(self) -> tuple[str, ...]:
+        """The members of a response that come only with its evidence, where that is not `token_ids`."""
+        return tuple(path.rpartition(".")[0] for path in self.ids_at if not path.startswith(IN_CHOICE))
 
     def reached(self, version: str | None, since: str) -> bool | None:
         """Whether a version is at `since` or later; None when the version is not known."""
@@ -156,6 +175,10 @@ class Engine:
         """Whether programs of the catalogue are this server, or the one that it is a part of."""
         return self.program in programs or self.released_with in programs
 
+    def may_be_among(self, programs: Collection[str]) -> bool:
+        """Whether one of them may be this server, as far as is known which it is."""
+        return self.is_among(programs) or not self.may_be.isdisjoint(programs)
+
     def or_newer(self, since: str, version: str | None) -> str:
         """A release or newer, for advice; empty if the server is known to run one."""
         return "" if self.reached(version, since) else f"{self.label} {since} or newer"
@@ -172,8 +195,8 @@ class Engine:
         requests = (_members(self.evidence_request(spec, streamed=streamed)) for spec in specs)
         keys = listed(list(dict.fromkeys(requests)), "or")
         places = listed([str(spec.endpoint) for spec in specs])
-        release = self.or_newer(self.ids_since, version)
-        return f"To get them, send {keys} ({places}{f', {release}' if release else ''})."
+        note = self.or_newer(self.ids_since, version) or self.keys_note
+        return f"To get them, send {keys} ({places}{f', {note}' if note else ''})."
 
     def evidence_hint(
         self,
@@ -191,7 +214,8 @@ class Engine:
         keys = _members(self.evidence_request(spec, streamed=streamed))
         release = self.or_newer(self.all_ids_since.get(spec.endpoint, self.ids_since), version)
         if not requested:
-            return f"To find out, send `{keys}` with the request{f' ({release})' if release else ''}."
+            note = release or self.keys_note
+            return f"To find out, send `{keys}` with the request{f' ({note})' if note else ''}."
         if self.ids_ignored:
             return f"The request already has `{keys}`: {self.ids_ignored}"
         where = f"to {release}, and not through" if release else "to the server itself, not through"
@@ -199,12 +223,6 @@ class Engine:
             f"The request already has `{keys}`: send it {where} a proxy that may remove the IDs, "
             "or ask for logprobs."
         )
-
-
-def ids_in(payload: Mapping[str, Any], *, member: str, key: str) -> Sequence[int] | None:
-    """Token IDs under a key of an object that a payload has; None where it has no such object."""
-    extension = payload.get(member)
-    return token_ids(extension.get(key)) if isinstance(extension, dict) else None
 
 
 def _members(request: Mapping[str, Any]) -> str:

@@ -5,15 +5,15 @@
 - Its parser fails with status 500, or an error event without `[DONE]`: "output that does not match the
   expected peg-native format".
 - A last <|endoftext|> is a stop token, not text.
+- `timings` is in every last chunk and every body (tools/server/server-task.cpp).
 - With tools a grammar constrains the tokens from ` to=functions` on.
 """
 
 import re
-from functools import partial
 from typing import Final
 
 from inspector.capture.capture import Endpoint
-from inspector.protocol.engines.engine import Engine, ids_in
+from inspector.protocol.engines.engine import Engine
 from inspector.protocol.harmony.contract import Contract
 from inspector.protocol.harmony.violations import ENDOFTEXT
 
@@ -27,9 +27,9 @@ LLAMA_CPP: Final = Engine(
     reasoning_keys=("reasoning_content",),
     evidence={Endpoint.COMPLETIONS: {"verbose": True}},
     evidence_unstreamed={Endpoint.CHAT: {"verbose": True, "return_tokens": True}},
-    own_ids=partial(ids_in, member="__verbose", key="tokens"),
+    members=frozenset({"__verbose", "timings"}),
+    ids_at=("__verbose.tokens",),
     logprobs_of_text=True,
-    evidence_member="__verbose",
     no_ids="llama-server streams no token IDs on chat: send the request with stream: false, verbose: true "
     "and return_tokens: true.",
     start_hint="Start llama-server with a model: llama-server -hf ggml-org/gpt-oss-20b-GGUF --jinja.",

@@ -8,33 +8,17 @@ Both are `sglang` in the model list, so a capture does not say which of them res
   `choices[].response_token_ids` (pull request 30917; in 0.5.17).
 - Rust (0.5.19 to 0.5.23, run): it ignores these keys. With `logprobs` it sends `token_id` for the tokens of
   chunks that deliver text, and `usage.completion_tokens` counts them all.
+- Every choice of the Python server has `matched_stop`, null or not (entrypoints/openai/protocol.py).
 - The Rust server parses with dynamo-parsers, which puts a line feed between two messages of one field, and
   takes a last <|endoftext|> for a stop token, not for text.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from inspector.capture.capture import Endpoint
 from inspector.protocol.engines.engine import Engine
 from inspector.protocol.harmony.contract import Contract
 from inspector.protocol.harmony.violations import ENDOFTEXT
-from inspector.protocol.wire.stream import token_ids
-
-
-def _ids(payload: Mapping[str, Any]) -> Sequence[int] | None:
-    """`sglext.output_ids` or `choices[0].response_token_ids`, of the first choice."""
-    extension = payload.get("sglext")
-    if isinstance(extension, dict):
-        by_choice = extension.get("output_ids")
-        if isinstance(by_choice, list) and by_choice:
-            return token_ids(by_choice[0] if isinstance(by_choice[0], list) else by_choice)
-    choices = payload.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    if isinstance(first, dict) and "response_token_ids" in first:
-        return token_ids(first["response_token_ids"])
-    return () if isinstance(extension, dict) else None
-
 
 SGLANG: Final = Engine(
     name="sglang",
@@ -49,9 +33,9 @@ SGLANG: Final = Engine(
         Endpoint.COMPLETIONS: {"return_token_ids": True},
     },
     evidence_unstreamed={Endpoint.CHAT: {"return_token_ids": True}},
-    own_ids=_ids,
+    members=frozenset({"matched_stop", "sglext", "response_token_ids"}),
+    ids_at=("sglext.output_ids", "choices[].response_token_ids"),
     logprobs_of_text=True,
-    evidence_member="sglext",
     ids_ignored="the Rust server ignores it; ask for logprobs, which name the tokens of delivered text, or "
     "use the Python server.",
     start_hint="Start SGLang with a model: python -m sglang.launch_server --model-path openai/gpt-oss-20b.",

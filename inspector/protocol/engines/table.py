@@ -1,69 +1,117 @@
-"""The table of engines: a new one is a module beside this one and a name in `ENGINES`."""
+"""The table of servers, hosted services and gateways: a new one is a row of a module and a name here."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from itertools import chain
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from inspector.protocol.engines.desktop import LM_STUDIO, OLLAMA
 from inspector.protocol.engines.dynamo import DYNAMO
-from inspector.protocol.engines.engine import Engine
+from inspector.protocol.engines.engine import IN_CHOICE, Engine
+from inspector.protocol.engines.gateways import LITELLM, OPENROUTER
+from inspector.protocol.engines.hosted import BEDROCK, CEREBRAS, CLOUDFLARE, FIREWORKS, GROQ, TOGETHER
 from inspector.protocol.engines.llama_cpp import LLAMA_CPP
+from inspector.protocol.engines.others import LMDEPLOY, TENSORRT_LLM
 from inspector.protocol.engines.replays import original_owner
 from inspector.protocol.engines.sglang import SGLANG
 from inspector.protocol.engines.vllm import VLLM
 from inspector.protocol.engines.vllm_rust import VLLM_RUST
-from inspector.protocol.harmony.contract import Contract
-from inspector.protocol.wire.stream import Stream
+from inspector.protocol.wire.stream import Extensions, Stream
 
-ENGINES: Final = (VLLM, VLLM_RUST, SGLANG, DYNAMO, LLAMA_CPP, OLLAMA, LM_STUDIO)
+_SERVERS: Final = (VLLM, VLLM_RUST, SGLANG, DYNAMO, LLAMA_CPP, OLLAMA, LM_STUDIO, TENSORRT_LLM, LMDEPLOY)
+_HOSTED: Final = (GROQ, FIREWORKS, TOGETHER, CEREBRAS, CLOUDFLARE, BEDROCK)
+
+ENGINES: Final = (*_SERVERS, *_HOSTED)
+
+GATEWAYS: Final = (LITELLM, OPENROUTER)
 
 DEFAULT: Final = VLLM
-"""The engine that is assumed when a capture does not name one."""
+"""The server that a text is about if it names none, and whose releases the lab has."""
 
 _ANY_SEPARATOR: Final = replace(
     DEFAULT.contract,
     separator=next(engine.contract.separator for engine in ENGINES if engine.contract.separator),
 )
 
+EITHER_VLLM: Final = replace(
+    VLLM,
+    front_end="",
+    contract=_ANY_SEPARATOR,
+    may_be=frozenset({VLLM_RUST.program}),
+    members=frozenset(
+        {
+            *("token_ids", "prompt_token_ids", "prompt_logprobs", "stop_reason", "kv_transfer_params"),
+            *("input_messages", "output_messages"),
+        }
+    ),
+)
+"""vLLM, whichever of its front ends: what both send tells no more. Others copied some of these members, and
+have members of their own besides (vllm/entrypoints/openai/*/protocol.py of 0.30.0)."""
+
+UNKNOWN: Final = Engine(
+    name="unknown",
+    label="server unknown",
+    contract=_ANY_SEPARATOR,
+    keys_note="a key of vLLM, which some other servers have too",
+)
+"""Nothing says which server it is, so no release, issue or flag of one is about it."""
+
+_ASKED_FOR: Final = frozenset({"return_token_ids", "return_tokens_as_token_ids", "enable_response_messages"})
+"""Members of a request that somebody sends who knows vLLM at the other end."""
+
 PACKAGES: Final = tuple(engine.package for engine in ENGINES if engine.package)
 """Python packages of the engines, as tracebacks name them."""
 
-OWN_IDS: Final[Mapping[str, Callable[[Mapping[str, Any]], Sequence[int] | None]]] = {
-    engine.name: engine.own_ids for engine in ENGINES if engine.own_ids is not None
-}
-"""By engine, a reader of token IDs that it alone has elsewhere than the others."""
+_PLACES: Final = [path for engine in ENGINES for path in engine.ids_at]
+EXTENSIONS: Final = Extensions(
+    members=frozenset().union(*(row.members for row in (*ENGINES, *GATEWAYS, EITHER_VLLM))),
+    ids_at=tuple(tuple(path.split(".")) for path in _PLACES if not path.startswith(IN_CHOICE)),
+    choice_ids_at=tuple(
+        tuple(path.removeprefix(IN_CHOICE).split(".")) for path in _PLACES if path.startswith(IN_CHOICE)
+    ),
+    usage_at=tuple(tuple(engine.usage_at.split(".")) for engine in ENGINES if engine.usage_at),
+)
+"""What the readers of streams look for beside what all servers send."""
 
 
-def engine_of(*, owned_by: str | None = None, stream: Stream | None = None) -> Engine:
-    """The engine that sent a response, by its own words; the default where it has none.
+def engine_of(
+    *,
+    owned_by: str | None = None,
+    version: str | None = None,
+    address: str = "",
+    request: Mapping[str, Any] | None = None,
+    model: str | None = None,
+    stream: Stream | None = None,
+) -> Engine:
+    """The server that sent a response, or will, by what is known of it; `UNKNOWN` where nothing tells.
 
-    By `owned_by` of the model list, else by a place of token IDs that only one engine has, else by
-    `system_fingerprint`.
+    By `owned_by` of the model list, else by the host of its address, members that it alone sends, the name
+    of the model, `system_fingerprint` or a gateway's word. Last come the signs of vLLM that do not tell its
+    front ends apart: its members and token IDs, a version of /version, what the request asks for.
     """
-    return _named(owned_by, stream) or DEFAULT
-
-
-def says_engine(*, owned_by: str | None = None, stream: Stream | None = None) -> bool:
-    """Whether one of them names the engine; otherwise the default is only assumed."""
-    return _named(owned_by, stream) is not None
-
-
-def contract_of(*, owned_by: str | None = None, stream: Stream | None = None) -> Contract:
-    """The contract of the engine; of an unknown one, the default with the separators that any engine adds."""
-    engine = _named(owned_by, stream)
-    return _ANY_SEPARATOR if engine is None else engine.contract
-
-
-def _named(owned_by: str | None, stream: Stream | None) -> Engine | None:
-    owner = original_owner(owned_by)
-    sent_by, fingerprint = (None, None) if stream is None else (stream.sent_by, stream.fingerprint)
-    by_strength = (
-        (engine for engine in ENGINES if owner in engine.owners),
-        (engine for engine in ENGINES if engine.name == sent_by),
-        (engine for engine in ENGINES if engine.version_of(fingerprint) is not None),
+    owner, host = original_owner(owned_by), (urlsplit(address).hostname or "") if address else ""
+    stream = stream or Stream()
+    model = model or stream.model or ""
+    by_strength: tuple[tuple[object, Callable[[Engine], object]], ...] = (
+        (owner, lambda row: owner in row.owners),
+        (host, lambda row: any(f".{host}".endswith(f".{domain}") for domain in row.hosts)),
+        (stream.members, lambda row: row.members & stream.members),
+        (model, lambda row: row.models is not None and row.models.match(model)),
+        (stream.fingerprint, lambda row: row.version_of(stream.fingerprint) is not None),
+        (stream.provider, lambda row: row.label == stream.provider),
     )
-    return next(chain.from_iterable(by_strength), None)
+    for sign, names in by_strength:
+        if sign and (row := next(filter(names, ENGINES), None)) is not None:
+            return row
+    if version or stream.members & EITHER_VLLM.members or any(c.tokens.ids for c in stream.choices.values()):
+        return EITHER_VLLM
+    asked = owner is None and gateway_of(stream) is None and not _ASKED_FOR.isdisjoint(request or ())
+    return EITHER_VLLM if asked else UNKNOWN
+
+
+def gateway_of(stream: Stream) -> Engine | None:
+    """The proxy between that a response names."""
+    return next((gateway for gateway in GATEWAYS if gateway.members & stream.members), None)
 
 
 def versions_in(line: str) -> Iterator[tuple[str, str]]:

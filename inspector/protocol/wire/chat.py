@@ -12,7 +12,7 @@ from inspector.capture.capture import Event, EventKind
 from inspector.capture.deltas import CONTENT, REASONING, Delta, tool_arguments, tool_name
 from inspector.capture.tokens import Tokens
 from inspector.protocol.harmony.vocab import encode, partial_token
-from inspector.protocol.wire.stream import Stream, StreamChoice, brief, error_in, loads, token_ids
+from inspector.protocol.wire.stream import Stream, StreamChoice, brief, error_in, loads, token_ids, value_at
 from inspector.protocol.wire.usual_chunk import TOOLS, UNUSUAL, usual_chunk
 
 _delta: Final = tuple.__new__
@@ -42,6 +42,8 @@ class ChatReader:
                 if kind is EventKind.BODY:
                     stream.bodies.append(index)
                     self._body(loads(data), index)
+                elif (comment := data.strip()) in stream.extensions.members:
+                    stream.members.add(comment)
                 continue
             try:
                 chunk = decode(data)
@@ -104,32 +106,37 @@ class ChatReader:
     def _body(self, body: object, index: int) -> None:
         if not isinstance(body, dict):
             self.stream.notice("not_json", index, "the body is not a JSON object")
-        if isinstance(body, dict) and isinstance(body.get("choices"), list):
+            return
+        own_ids = self._own_ids(body, index)
+        if isinstance(body.get("choices"), list):
             self.stream.terminal_event = index
-            own_ids = self._own_ids(body, index)
             for choice in body["choices"]:
                 if isinstance(choice, dict):
                     self._choice(choice, choice.get("message"), index, own_ids=own_ids)
-        if isinstance(body, dict):
-            self._envelope(body, index)
+        self._envelope(body, index)
 
-    def _own_ids(self, chunk: Mapping[str, Any], index: int) -> bool:
-        """Take the token IDs that a chunk or body has in a place particular to its server; False without."""
-        sent = False
-        for server, read in self.stream.own_ids.items():
-            if (ids := read(chunk)) is not None:
-                self.stream.sent_by = server
-                if ids:
-                    self.stream.choice(0).tokens.extend(ids, index)
-                    sent = True
+    def _own_ids(self, payload: Mapping[str, Any], index: int) -> bool:
+        """Take the token IDs that a payload has in a place particular to its server; False without."""
+        stream, sent = self.stream, False
+        stream.note_members(payload, payload.get("error"))
+        if isinstance(provider := payload.get("provider"), str):
+            stream.provider = provider
+        for path in stream.extensions.ids_at if stream.members else ():
+            ids = value_at(payload, path)
+            if isinstance(ids, list) and ids and isinstance(ids[0], list):
+                ids = ids[0]  # a list for each choice
+            if ids := token_ids(ids):
+                stream.choice(0).tokens.extend(ids, index)
+                sent = True
         return sent
 
     def _envelope(self, chunk: Mapping[str, Any], index: int) -> None:
         stream = self.stream
         if (prompt := chunk.get("prompt_token_ids")) and stream.prompt_ids is None:
             stream.prompt_ids = token_ids(prompt)
-        if isinstance(usage := chunk.get("usage"), dict):
-            stream.usage = usage
+        for path in (("usage",), *stream.extensions.usage_at):
+            if isinstance(usage := value_at(chunk, path), dict):
+                stream.usage = usage
         if stream.model is None and isinstance(model := chunk.get("model"), str):
             stream.model = model
         if isinstance(fingerprint := chunk.get("system_fingerprint"), str):
@@ -140,10 +147,16 @@ class ChatReader:
     def _choice(self, choice: Mapping[str, Any], delta: object, index: int, *, own_ids: bool) -> None:
         get = choice.get
         into = self.stream.choice_of(get("index", 0), index)
+        self.stream.note_members(choice, delta, get("provider_specific_fields"))
         if ids := get("token_ids"):
             into.tokens.extend(token_ids(ids), index)
-        if logprobs := get("logprobs"):
+        elif self.stream.members and not into.tokens:
+            for path in self.stream.extensions.choice_ids_at:
+                into.tokens.extend(token_ids(value_at(choice, path)), index)
+        if isinstance(logprobs := get("logprobs"), dict):
             take_logprobs(into, logprobs, index)
+        elif isinstance(delta, dict) and type(number := delta.get("token_id")) is int:
+            into.logprob_tokens.extend([number], index)
         if delta and isinstance(delta, dict):
             self._delta(into, delta, index)
         if (finish := get("finish_reason")) is not None:
@@ -192,10 +205,10 @@ class ChatReader:
 def take_logprobs(into: StreamChoice, logprobs: object, index: int) -> None:
     """Read the token IDs of a `logprobs` object of chat or completions into a choice.
 
-    SGLang and llama-server send the ID itself (`token_id`, `id`); with vLLM's `return_tokens_as_token_ids`
-    an entry's token is `token_id:123`; otherwise its text is looked up, which gives the ID if exactly one
-    token has that text. Half a character is U+FFFD in the text: then its `bytes` are looked up, which vLLM
-    has as those of U+FFFD, so they give none there.
+    SGLang and llama-server send the ID itself (`token_id`, `id`), Together a list of them (`token_ids`). With
+    vLLM's `return_tokens_as_token_ids` an entry's token is `token_id:123`; otherwise its text is looked up,
+    which gives the ID if exactly one token has that text. Half a character is U+FFFD in the text: then its
+    `bytes` are looked up, which vLLM has as those of U+FFFD, so they give none there.
     """
     if not isinstance(logprobs, dict):
         return
@@ -203,7 +216,7 @@ def take_logprobs(into: StreamChoice, logprobs: object, index: int) -> None:
     names: list[object] = []
     if isinstance(entries, list):
         names = [_entry_token(entry) if isinstance(entry, dict) else None for entry in entries]
-    elif isinstance(tokens := logprobs.get("tokens"), list):
+    elif isinstance(tokens := logprobs.get("token_ids") or logprobs.get("tokens"), list):
         names = tokens
     ids = [token_id for name in names if (token_id := named_token(name)) is not None]
     into.logprobs_whole &= len(ids) == len(names)
@@ -226,8 +239,8 @@ def _entry_token(entry: Mapping[str, Any]) -> object:
 
 def named_token(name: object) -> int | None:
     """The token that a logprob entry names by number or by text; None where it names none."""
-    if type(name) is int:
-        return name
+    if type(name) is int or (type(name) is float and name.is_integer()):
+        return int(name)
     if not isinstance(name, str) or not 0 < len(name) < _NAME_AT_MOST or "\ufffd" in name:
         return None
     if name.startswith(_ID_PREFIX):

@@ -43,6 +43,7 @@ class CompletionsReader:
     def _chunk(self, chunk: Mapping[str, Any], index: int) -> None:
         stream = self.stream
         choices = chunk.get("choices")
+        stream.note_members(chunk)
         for choice in choices if isinstance(choices, list) else ():
             if isinstance(choice, dict):
                 self._choice(choice, index)
@@ -57,6 +58,7 @@ class CompletionsReader:
 
     def _choice(self, choice: Mapping[str, Any], index: int) -> None:
         into = self.stream.choice_of(choice.get("index", 0), index)
+        self.stream.note_members(choice)
         if (prompt := choice.get("prompt_token_ids")) and self.stream.prompt_ids is None:
             self.stream.prompt_ids = token_ids(prompt)
         if ids := choice.get("token_ids"):

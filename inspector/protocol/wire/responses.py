@@ -165,6 +165,7 @@ class ResponsesReader:
             stream.errors.append(error)
 
     def _envelope(self, response: Mapping[str, Any]) -> None:
+        self.stream.note_members(response)
         if isinstance(usage := response.get("usage"), dict):
             self.stream.usage = usage
         if isinstance(model := response.get("model"), str):

@@ -1,9 +1,9 @@
 """What the readers of the endpoints fill: tokens and deltas by choice, and facts about the stream."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from msgspec import MsgspecError
 from msgspec.json import Decoder
@@ -80,6 +80,22 @@ class StreamChoice:
         return self.empty_event is not None and self.empty_event < max(self.tokens.events[-1:], default=-1)
 
 
+class Extensions(NamedTuple):
+    """What servers add to the responses that all send; a path is the names of nested members."""
+
+    members: frozenset[str] = frozenset()
+    """Members that name a server or a proxy by being there, and comments of a stream that do."""
+    ids_at: tuple[tuple[str, ...], ...] = ()
+    """Where a chat payload has token IDs of the first choice."""
+    choice_ids_at: tuple[tuple[str, ...], ...] = ()
+    """Where a choice has all its token IDs at once."""
+    usage_at: tuple[tuple[str, ...], ...] = ()
+    """Where a payload has its counts."""
+
+
+NO_EXTENSIONS: Final = Extensions()
+
+
 @dataclass(slots=True)
 class Stream:
     """One response, as far as it has been read."""
@@ -95,11 +111,12 @@ class Stream:
     prompt_ids: list[int] | None = None
     fingerprint: str | None = None
     model: str | None = None
-    own_ids: Mapping[str, Callable[[Mapping[str, Any]], Sequence[int] | None]] = field(default_factory=dict)
-    """By server, a reader of token IDs which a chat chunk or body has in a place of that server alone;
-    it returns None where there is no such place."""
-    sent_by: str | None = None
-    """The server whose place for token IDs the response has."""
+    provider: str | None = None
+    """The service behind a gateway, by the gateway's word."""
+    extensions: Extensions = NO_EXTENSIONS
+    """What the readers look for."""
+    members: set[str] = field(default_factory=set)
+    """Those of `extensions.members` that were in the response."""
     terminal_event: int | None = None
     """Event that ended the response by the protocol: `[DONE]`, `response.completed`, a whole body."""
     final_event: int | None = None
@@ -116,6 +133,12 @@ class Stream:
         """Generated tokens by the server's count (`usage`); None without one."""
         usage = self.usage or {}
         return token_count(usage.get("completion_tokens", usage.get("output_tokens")))
+
+    def note_members(self, *values: object) -> None:
+        """Note the members of objects that name a server; values of other types have none."""
+        for value in values:
+            if isinstance(value, dict):
+                self.members.update(self.extensions.members.intersection(value))
 
     def choice_of(self, number: object, event: int) -> StreamChoice:
         """The choice that an event names; the first, and a notice, where the index is impossible."""
@@ -160,6 +183,13 @@ def loads(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
+
+
+def value_at(value: object, path: tuple[str, ...]) -> Any:
+    """The value of nested members; None where one is not there."""
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
 
 
 def token_count(value: object) -> int | None:

@@ -87,15 +87,18 @@ def without_response_messages(text: str) -> str:
     return text
 
 
-def without_member(text: str, name: str) -> str | None:
-    """A payload without a member of its object; None if its chunk was sent for that alone.
+def without_member(text: str, path: str) -> str | None:
+    """A payload without a member of its object, or of one inside; None if its chunk was sent for that alone.
 
     SGLang sends a chunk without choices for `sglext`, Dynamo one with empty deltas for `nvext`.
     """
+    *outer, name = path.split(".")
     if f'"{name}"' not in text:
         return text
     try:
         spans = {key: span for key, *span in _members(text, 0)}
+        for part in outer:
+            spans = {key: span for key, *span in _members(text, spans[part][0])}
         start, end = spans.pop(name)
     except (ValueError, RecursionError, LookupError):
         return text

@@ -182,7 +182,7 @@ def _replay(inspection: Inspection, reproduction: Reproduction | None, metrics: 
             f"-d {shlex.quote(body)}"
         )
     release = (
-        inspection.reading.server_version if inspection.reading.engine is DEFAULT else None
+        inspection.reading.server_version if inspection.reading.engine.name == DEFAULT.name else None
     )  # the lab has no other
     if reproduction is not None and release and len(reproduction.script) <= _SCRIPT_SHOWN:
         step = max(metrics.tokens_per_event_max, 1)

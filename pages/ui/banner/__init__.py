@@ -220,7 +220,14 @@ def facts(inspection: Inspection, choice: int = 0) -> FactRow:
     counted = figures(reading, choice_reading)
     version = reading.server_version
     engine = reading.engine.label
-    chips = [(engine, version, "") if version else (f"{engine} version", "unknown", "")]
+    releases = bool(reading.engine.program)
+    chips = [
+        (engine, version, "")
+        if version
+        else (f"{engine} version", "unknown", "")
+        if releases
+        else ("", reading.server_label, "")
+    ]
     if not reading.spec.delivers:
         size = ("", number(counted.tokens), plural(counted.tokens, "token"))
         return [("", "list of token IDs", "no server"), size]

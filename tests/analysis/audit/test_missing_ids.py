@@ -1,5 +1,6 @@
 """Whether a server sent the ids of all tokens: by its count, else by its release and its first ids."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -67,8 +68,9 @@ def test_ids_that_were_asked_for_are_not_to_be_asked_for_again(ids_requested: bo
 def test_a_hint_names_the_keys_that_such_a_request_has(engine: Engine, streamed: bool) -> None:
     keys = engine.evidence_request(spec_of(Endpoint.CHAT), streamed=streamed)
     request = {"stream": streamed, **keys}
-    data = '{"choices": [{"index": 0, "delta": {"content": "Hi"}, "message": {"content": "Hi"}}]}'
-    header = Header(endpoint=Endpoint.CHAT, owned_by=engine.owners[0], request=request)
+    choice = {"index": 0, "delta": {"content": "Hi"}, "message": {"content": "Hi"}}
+    data = json.dumps({**dict.fromkeys(engine.members), "choices": [choice]})
+    header = Header(endpoint=Endpoint.CHAT, owned_by=next(iter(engine.owners), None), request=request)
     event = Event(data, kind=EventKind.SSE if streamed else EventKind.BODY)
     hint = ids_hint(read(Capture(header=header, events=[event], end=CLOSED)))
     assert all(f"`{key}: " in hint for key in keys), hint

@@ -16,7 +16,15 @@ from inspector.issues import catalogue, diagnose_text
 from inspector.net.client.address import Server
 from inspector.net.client.request import LiveRequest, body
 from inspector.net.client.server_info import owner_in
-from inspector.protocol.engines import DEFAULT, ENGINES, OWN_IDS, Engine, engine_of, versions_in
+from inspector.protocol.engines import (
+    ENGINES,
+    EXTENSIONS,
+    GATEWAYS,
+    UNKNOWN,
+    Engine,
+    engine_of,
+    versions_in,
+)
 from inspector.protocol.engines.desktop import OLLAMA
 from inspector.protocol.engines.dynamo import DYNAMO
 from inspector.protocol.engines.llama_cpp import LLAMA_CPP
@@ -59,7 +67,8 @@ def test_rows_share_nothing_that_tells_them_apart() -> None:
     for told in (
         [engine.name for engine in ENGINES],
         [engine.label for engine in ENGINES],
-        [engine.program for engine in ENGINES],
+        [engine.program for engine in ENGINES if engine.program],
+        [member for row in (*ENGINES, *GATEWAYS) for member in row.members],
         [owner for engine in ENGINES for owner in engine.owners],
     ):
         assert len(set(told)) == len(told)
@@ -68,11 +77,11 @@ def test_rows_share_nothing_that_tells_them_apart() -> None:
         assert all(engine_of(owned_by=owner) is engine for owner in engine.owners)
 
 
-def test_the_owner_of_the_model_comes_before_the_fingerprint_and_nothing_means_the_default() -> None:
+def test_the_owner_of_the_model_comes_before_the_fingerprint_and_nothing_means_unknown() -> None:
     of_vllm = Stream(fingerprint="vllm-0.33.0-tp1")
     assert engine_of(owned_by=OWNER, stream=of_vllm) is VLLM_RUST
     assert engine_of(owned_by="somebody", stream=of_vllm) is VLLM
-    assert engine_of(owned_by="somebody", stream=Stream(fingerprint="fp_1")) is engine_of() is DEFAULT
+    assert engine_of(owned_by="somebody", stream=Stream(fingerprint="fp_1")) is engine_of() is UNKNOWN
     assert VLLM.version_of("vllm-0.33.0-tp1") == "0.33.0"
     assert VLLM.version_of("vllm-") is VLLM.version_of(None) is VLLM_RUST.version_of("vllm-0.33.0") is None
 
@@ -163,14 +172,14 @@ def test_a_request_for_ids_that_the_rust_server_of_sglang_ignores_says_what_help
 
 @pytest.mark.parametrize("extension", [{}, {"output_ids": []}, {"output_ids": "1"}, 1])
 def test_an_extension_without_ids_has_none(extension: object) -> None:
-    stream = Stream(own_ids=OWN_IDS)
+    stream = Stream(extensions=EXTENSIONS)
     payload = {"choices": [], "sglext": extension, "nvext": extension, "__verbose": extension}
     ChatReader(stream).receive([Event(json.dumps(payload))])
     assert not any(choice.tokens for choice in stream.choices.values())
 
 
 def test_ids_at_the_end_of_a_stream_are_read() -> None:
-    stream = Stream(own_ids=OWN_IDS)
+    stream = Stream(extensions=EXTENSIONS)
     chunks = [
         chat_chunk(None, {"content": "Hi"}),
         '{"choices": [], "sglext": {"output_ids": [[200005, 17196], [1]]}}',
@@ -187,7 +196,7 @@ def test_ids_at_the_end_of_a_stream_are_read() -> None:
         ({"sglext": {"output_ids": [[200005]]}}, SGLANG),
         ({"choices": [{"index": 0, "response_token_ids": [200005]}]}, SGLANG),
         ({"__verbose": {"tokens": [200005]}}, LLAMA_CPP),
-        ({"nvext": None, "sglext": 1}, DEFAULT),
+        ({"nvext_of_another": {"completion_token_ids": [200005]}}, VLLM),
     ],
 )
 def test_a_place_of_token_ids_names_the_server_that_alone_has_it(
@@ -199,7 +208,7 @@ def test_a_place_of_token_ids_names_the_server_that_alone_has_it(
     response = read(capture)
     assert reading(owned(capture)).engine is VLLM_RUST, "the model list comes first"
     assert response.engine is engine
-    assert response.choice.tokens.ids == ([] if engine is DEFAULT or "worker_id" in text else [200005])
+    assert response.choice.tokens.ids == ([] if engine is VLLM or "worker_id" in text else [200005])
 
 
 # --- the Rust front end, by the facts measured on 0.33.0 ---

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from inspector.capture.capture import Event
 from inspector.protocol.wire.chat import ChatReader
-from inspector.protocol.wire.stream import Stream, loads
+from inspector.protocol.wire.stream import Extensions, Stream, loads
 from inspector.protocol.wire.usual_chunk import UNUSUAL, usual_chunk
 
 TEXTS = st.none() | st.sampled_from(["", "a", "\n", "é", "\U0001f600", "\x00", "\x7f", "\u2028"])
@@ -153,7 +153,7 @@ def test_what_a_usual_chunk_says_about_the_stream() -> None:
 
 
 def test_ids_in_a_place_of_a_server_are_read_where_it_has_them() -> None:
-    stream = Stream(own_ids={"a": lambda chunk: chunk.get("ids"), "b": lambda chunk: chunk.get("other")})
-    ChatReader(stream).receive([Event('{"ids":[5],"choices":[]}'), Event('{"usual":1,"choices":[]}')])
+    stream = Stream(extensions=Extensions(members=frozenset({"a"}), ids_at=(("a", "ids"), ("b", "ids"))))
+    ChatReader(stream).receive([Event('{"a":{"ids":[5]},"choices":[]}'), Event('{"usual":1,"choices":[]}')])
     assert stream.choice(0).tokens.ids == [5]
-    assert stream.sent_by == "a"
+    assert stream.members == {"a"}
