@@ -17,7 +17,7 @@ from tests.support.streams import chat
         ("doctor --base-url http://[::1", "invalid server address"),
         ("doctor --base-url http://user:pass@[::1", "an address with a password in it"),
         ("doctor --base-url http://1.2.3.999:8000", "invalid server address"),
-        ("tokens fixtures/responses-text-swallowed-vllm-0.32.0.jsonl", "vLLM sends none for Responses"),
+        ("tokens fixtures/responses-text-swallowed-vllm-0.32.0.jsonl", "Responses has none"),
         ("tokens fixtures/logs/vllm-0.14.1.log.gz", "read this log with `python -m inspector diagnose`"),
         ("compare a.jsonl b.jsonl --runs 3", "--runs is only valid with --ask"),
         ("compare --left a.jsonl --right b.jsonl --prompt Hi", "--prompt is only valid with --ask"),

@@ -52,7 +52,7 @@ def streamed(arguments: str) -> bytes:
         {
             "id": "x",
             "object": "chat.completion.chunk",
-            "choices": [{"index": 0, "delta": delta, "finish_reason": end}],
+            "choices": [{"index": 0, "delta": delta, "finish_reason": end, "stop_reason": None}],
         }
         for delta, end in deltas
     ]

@@ -368,8 +368,7 @@ def _why_unproven(reading: Reading, reconstruction: Reconstruction | None) -> st
         )
     return (
         "A text contains U+FFFD in place of a truncated character, which takes one to three tokens, so the server's "
-        "count does not rule out that other text is missing. To find out, send the prompt to `/v1/chat/completions` "
-        "with `return_token_ids: true`."
+        f"count does not rule out that other text is missing. Token IDs would. {reading.engine.ids_hint()}"
     )
 
 
@@ -394,7 +393,7 @@ def _to_find_out(reading: Reading) -> str:
     """How to get the messages with their texts."""
     messages = (reading.stream.final_object or {}).get("output_messages")
     if not messages and reading.header.request.get("enable_response_messages") is not True:
-        return "To find out, send the request with `enable_response_messages: true`."
+        return reading.engine.asking(reading.spec)
     if not messages:
         return (
             "The request asks for the messages (`enable_response_messages`), but the response has none. To find "

@@ -248,7 +248,7 @@ class _Masking:
             return self._object(value, key, event, choice)
         if isinstance(value, list | tuple):
             return self._list(value, key, event, choice)
-        if key == "stop_reason" and type(value) is int:
+        if key in {"matched_stop", "stop_reason", "token_id"} and type(value) is int:
             return self._standins.token(value)
         if not key and type(value) in {int, float}:
             return json.loads(self._text(json.dumps(value), event))

@@ -198,6 +198,17 @@ class Engine:
         note = self.or_newer(self.ids_since, version) or self.keys_note
         return f"To get them, send {keys} ({places}{f', {note}' if note else ''})."
 
+    def asking(self, spec: EndpointSpec, *, streamed: bool = True, version: str | None = None) -> str:
+        """What to send for the evidence of an endpoint, one sentence."""
+        keys = self.evidence_request(spec, streamed=streamed)
+        if not keys:
+            return f"Token IDs would show it. {self.ids_hint(version, streamed=streamed)}"
+        note = (self._release_for(spec, version) if spec.carries_ids else "") or self.keys_note
+        return f"To find out, send `{_members(keys)}` with the request{f' ({note})' if note else ''}."
+
+    def _release_for(self, spec: EndpointSpec, version: str | None) -> str:
+        return self.or_newer(self.all_ids_since.get(spec.endpoint, self.ids_since), version)
+
     def evidence_hint(
         self,
         spec: EndpointSpec,
@@ -211,11 +222,10 @@ class Engine:
             return spec.no_ids
         if self.no_ids:
             return self.no_ids
-        keys = _members(self.evidence_request(spec, streamed=streamed))
-        release = self.or_newer(self.all_ids_since.get(spec.endpoint, self.ids_since), version)
         if not requested:
-            note = release or self.keys_note
-            return f"To find out, send `{keys}` with the request{f' ({note})' if note else ''}."
+            return self.asking(spec, streamed=streamed, version=version)
+        keys = _members(self.evidence_request(spec, streamed=streamed))
+        release = self._release_for(spec, version)
         if self.ids_ignored:
             return f"The request already has `{keys}`: {self.ids_ignored}"
         where = f"to {release}, and not through" if release else "to the server itself, not through"

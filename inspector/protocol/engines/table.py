@@ -52,7 +52,7 @@ UNKNOWN: Final = Engine(
     name="unknown",
     label="server unknown",
     contract=_ANY_SEPARATOR,
-    keys_note="a key of vLLM, which some other servers have too",
+    keys_note="a key of vLLM, which other servers may not know",
 )
 """Nothing says which server it is, so no release, issue or flag of one is about it."""
 

@@ -248,6 +248,10 @@ def test_deltas_that_add_up_to_a_final_object_alone_prove_nothing_whole() -> Non
 THOUGHT, ANSWER = item("reasoning", "Hm."), item("message", "Yes.")
 TOLD = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Yes.<|return|>"
 LONG = " word" * 2000
+ASK = (
+    "To find out, send `enable_response_messages: true` with the request (a key of vLLM, which other servers "
+    "may not know)."
+)
 LONG_TOKENS = 2_004
 """2,000 words, and a header and an end around them."""
 
@@ -264,7 +268,7 @@ def counted(more: int) -> Capture:
         (
             counted(len(encode(" to=python code"))),
             "The server counted 4 tokens more than its texts encode to. “ to=python code” in a header would "
-            "explain it. To find out, send the request with `enable_response_messages: true`.",
+            f"explain it. {ASK}",
         ),
         (
             counted(-1),
@@ -279,14 +283,13 @@ def counted(more: int) -> Capture:
         (
             answer("Hi \ufffd", "Hi \ufffd", usage={"output_tokens": 12}),
             "A text contains U+FFFD in place of a truncated character, which takes one to three tokens, so "
-            "the server's count does not rule out that other text is missing. To find out, send the prompt "
-            "to "
-            "`/v1/chat/completions` with `return_token_ids: true`.",
+            "the server's count does not rule out that other text is missing. Token IDs would. To get them, "
+            "send return_token_ids: true (chat and completions, a key of vLLM, which other servers may not "
+            "know).",
         ),
         (
             response([{"type": "web_search_call"}, ANSWER], [(1, "Yes.")], usage={"output_tokens": 30}),
-            "The web_search_call item does not have the text that the model wrote to the tool. To find out, "
-            "send the request with `enable_response_messages: true`.",
+            f"The web_search_call item does not have the text that the model wrote to the tool. {ASK}",
         ),
         (answer("Hi", "Hi"), "The final object has no token count (usage) to check it against."),
     ],

@@ -8,7 +8,7 @@ import pytest
 from inspector.files.store import FIXTURES, load_all
 from inspector.inspection.masking.vocabulary import CHOSEN_NAMES, FREE, IDS, KEPT, KEYS, NAMES, WORDED
 from inspector.lab.results import captures_of, every_run
-from inspector.protocol.engines import ENGINES
+from inspector.protocol.engines import ENGINES, GATEWAYS
 from inspector.protocol.engines.replays import replayed_from
 from inspector.protocol.wire.endpoints import ASKED
 from inspector.protocol.wire.stream import loads
@@ -55,6 +55,9 @@ def test_all_that_shipped_captures_have_is_published() -> None:
 def test_engines_and_endpoints_are_published() -> None:
     owners = [owner for engine in ENGINES for owner in engine.owners]
     assert all(KEPT["owned_by"].match(owner) for owner in [*owners, *map(replayed_from, owners)])
+    assert {path for engine in ENGINES for place in engine.ids_at for path in place.split(".")[1:]} <= KEYS
+    signs = {member for row in (*ENGINES, *GATEWAYS) for member in row.members}
+    assert {sign for sign in signs if sign.isidentifier()} <= KEYS, "a copy still shows whose response it is"
     for spec in ASKED:
         assert all(KEPT["object"].match(name) for name in spec.objects)
         assert all(KEPT["event"].match(name) for name in spec.terminal_types)
