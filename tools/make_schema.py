@@ -53,6 +53,8 @@ def schema() -> dict[str, Any]:
             "file": _TEXT,
             "endpoint": _enum(Endpoint),
             "model": {},
+            "server": _TEXT,
+            "gateway": _TEXT_OR_NULL,
             "server_version": _TEXT_OR_NULL,
             "evidence": _enum(Evidence),
             "verdict": _object(

@@ -104,6 +104,8 @@ def audit_row(name: str, inspection: Inspection) -> dict[str, Any]:
         "file": name,
         "endpoint": str(reading.header.endpoint),
         "model": reading.header.model or reading.stream.model or reading.header.request.get("model"),
+        "server": reading.engine.name,
+        "gateway": None if reading.gateway is None else reading.gateway.name,
         "server_version": reading.server_version,
         "evidence": str(choice.evidence),
         "unfinished": not reading.ended,

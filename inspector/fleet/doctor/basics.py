@@ -9,7 +9,7 @@ from inspector.fleet.doctor.checks import Check, failed, ok, unknown, warning
 from inspector.net.client.address import Server
 from inspector.net.client.failures import connection_failure, refusal
 from inspector.net.client.server_info import owner_in
-from inspector.protocol.engines import DEFAULT, UNKNOWN, engine_of
+from inspector.protocol.engines import DEFAULT, Engine, engine_of
 from inspector.protocol.wire.stream import loads
 
 
@@ -22,18 +22,19 @@ class Basics:
         self.model = model
         self.version: str | None = None
         self.reachable = False
-        self.engine = UNKNOWN
+        self.owner: str | None = None
 
     def checks(self) -> Iterator[Check]:
-        """Send the requests; also sets model, version and engine."""
+        """Send the requests; also sets model, version and owner."""
         listing = self._get(f"{self.server.v1}/models", "/models")
         if isinstance(listing, str):
             yield failed("reachable", listing, "Start the server, or correct its address or key.")
             return
         self.reachable = True
+        self.owner = owner_in(listing, self.model)
+        versions = self._versions()
         models = self._models(listing)
-        owner = owner_in(listing, self.model)
-        self.engine = engine_of(owned_by=owner, address=self.server.v1)
+        self.owner = owner_in(listing, self.model)
         yield ok("reachable", f"{self.server.v1} responds.")
         health = self._status(f"{self.server.root}/health")
         if health == 200:
@@ -42,10 +43,14 @@ class Basics:
             says = f"/health returned {health}" if health else "/health does not answer"
             change = "Look at the server's log; if a proxy in front hides /health, name the server itself."
             yield warning("health", f"{says}.", change)
-        yield self._versions()
-        self.engine = engine_of(owned_by=owner, version=self.version, address=self.server.v1)
-        yield self._front_end(owner)
+        yield versions
+        yield self._front_end(self.owner)
         yield models
+
+    @property
+    def engine(self) -> Engine:
+        """The engine, by what is known so far."""
+        return engine_of(owned_by=self.owner, version=self.version, address=self.server.v1)
 
     def _get(self, address: str, path: str) -> dict[str, Any] | str:
         try:
@@ -94,7 +99,7 @@ class Basics:
             return failed(
                 "models",
                 "The server lists no model.",
-                engine_of(owned_by=owner_in(listing), address=self.server.v1).start_hint,
+                self.engine.start_hint,
             )
         if self.model is not None:
             if self.model in names:

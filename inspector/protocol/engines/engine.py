@@ -51,8 +51,8 @@ class Engine:
     hosts: tuple[str, ...] = ()
     """Hosts of its addresses, or the domains that they are in."""
     members: frozenset[str] = frozenset()
-    """Members, null or not, that it alone has in its payloads, their choices, messages and errors, and its
-    comments between the events of a stream."""
+    """Members, null or not, that it alone has in its payloads, their choices, messages and errors; types of
+    events and comments between them that are its own."""
     models: re.Pattern[str] | None = None
     """How the names of its models begin."""
     fingerprint: re.Pattern[str] | None = None

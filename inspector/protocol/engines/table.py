@@ -41,7 +41,7 @@ EITHER_VLLM: Final = replace(
     members=frozenset(
         {
             *("token_ids", "prompt_token_ids", "prompt_logprobs", "stop_reason", "kv_transfer_params"),
-            *("input_messages", "output_messages"),
+            *("input_messages", "output_messages", "response.reasoning_part.added"),
         }
     ),
 )

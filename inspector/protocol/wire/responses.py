@@ -67,6 +67,8 @@ class ResponsesReader:
         stream = self.stream
         kind = payload.get("type")
         kind = kind if isinstance(kind, str) else ""
+        if kind in stream.extensions.members:
+            stream.members.add(kind)
         self._count(payload.get("sequence_number"), index)
         if kind in _DELTAS:
             text = payload.get("delta")

@@ -49,6 +49,11 @@ def whole(message: Mapping[str, Any] = MESSAGE, *, choice: Mapping[str, Any] = {
     return Capture(header=Header(endpoint=Endpoint.CHAT), events=events, end=CLOSED)
 
 
+def responses(*payloads: Mapping[str, Any]) -> Capture:
+    events = [Event(json.dumps(payload), None, payload["type"]) for payload in payloads]
+    return Capture(header=Header(endpoint=Endpoint.RESPONSES), events=events, end=CLOSED)
+
+
 def chunk(delta: Mapping[str, Any], *, choice: Mapping[str, Any] = {}, **payload: Any) -> dict[str, Any]:
     return {"choices": [{"index": 0, "delta": delta, "finish_reason": None, **choice}], **payload}
 
@@ -77,6 +82,8 @@ RESPONSES: Mapping[str, tuple[Engine, Capture]] = {
     "vllm ids": (EITHER_VLLM, sse(chunk({"content": "Hi"}, choice={"token_ids": [12194]}))),
     "vllm version": (EITHER_VLLM, sse(chunk({"content": "Hi"}), server_version="0.31.0")),
     "vllm asked": (EITHER_VLLM, sse(chunk({"content": "Hi"}), request={"return_token_ids": True})),
+    "vllm event": (EITHER_VLLM, responses({"type": "response.reasoning_part.added", "output_index": 0})),
+    "event of several": (UNKNOWN, responses({"type": "response.reasoning_summary_text.delta", "delta": "A"})),
     "nothing": (UNKNOWN, sse(chunk({"content": "Hi"}), model="gpt-oss", request={"messages": []})),
     "another owner": (
         UNKNOWN,
