@@ -392,7 +392,8 @@ def _engine_of(header: Header, stream: Stream) -> Engine:
     return engine_of(
         owned_by=header.owned_by,
         version=header.server_version,
-        request=header.request,
+        # A recorder of this program asks every server for token IDs, so its requests tell nothing.
+        request=header.request if header.started_at is None else None,
         model=header.model,
         stream=stream,
     )

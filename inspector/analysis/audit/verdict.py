@@ -147,7 +147,11 @@ def _verdict(reading: Reading, findings: Sequence[Finding], transmission: Transm
         model, server = _at_fault(reading, findings, errors)
         blame = _blame(model=model, server=server, gateway=reading.gateway)
         gateway = reading.gateway if server else None
-        apart = "" if gateway is None else f" To tell server and proxy apart, ask the server without {gateway.label}."
+        apart = (
+            ""
+            if gateway is None
+            else f" To tell server and proxy apart, ask the server without {gateway.label}."
+        )
         return Verdict(
             level=Level.ERROR if errors else Level.WARNING,
             sentence=" ".join(

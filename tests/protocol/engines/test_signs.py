@@ -84,6 +84,10 @@ RESPONSES: Mapping[str, tuple[Engine, Capture]] = {
     "vllm asked": (EITHER_VLLM, sse(chunk({"content": "Hi"}), request={"return_token_ids": True})),
     "vllm event": (EITHER_VLLM, responses({"type": "response.reasoning_part.added", "output_index": 0})),
     "event of several": (UNKNOWN, responses({"type": "response.reasoning_summary_text.delta", "delta": "A"})),
+    "asked by a recorder": (
+        UNKNOWN,
+        sse(chunk({"content": "Hi"}), request={"return_token_ids": True}, started_at="2026-11-25T18:00:00Z"),
+    ),
     "nothing": (UNKNOWN, sse(chunk({"content": "Hi"}), model="gpt-oss", request={"messages": []})),
     "another owner": (
         UNKNOWN,
