@@ -100,12 +100,12 @@ class _Exchange:
         self.server = server
         self.request = request
         self.rejects_evidence = False
-        engine = engine_of(
+        self._engine = engine_of(
             owned_by=server_facts["owned_by"], version=server_facts["server_version"], address=server.v1
         )
-        self.body = body(request, engine)
+        self.body = body(request, self._engine)
         self.spec = spec_of(request.endpoint)
-        self.evidence_keys = [key for key in engine.evidence_request(self.spec) if key in self.body]
+        self.evidence_keys = [key for key in self._engine.evidence_request(self.spec) if key in self.body]
         self._inner = inner
         self._response_id: str | None = None
         self._sequence: int | None = None
@@ -221,9 +221,11 @@ class _Exchange:
 
     def _rejects_evidence(self, status: int, response_body: str) -> bool:
         words = response_body.lower()
+        brought = any(path.rpartition(".")[2] in words for path in self._engine.ids_at)  # in an error too
         self.rejects_evidence = (
             status in {400, 422}
             and bool(self.evidence_keys)
+            and not brought
             and any(sign in words for sign in (*self.evidence_keys, *_UNKNOWN_KEY))
         )
         return self.rejects_evidence
