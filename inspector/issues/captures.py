@@ -410,6 +410,8 @@ def _by_message(issue: Issue, finding: Finding) -> list[Reason]:
     if finding.kind not in _WORDS:
         return []
     words = finding.delivered or ""
+    if issue.needs and not any(need.expression.search(words) for need in issue.needs):
+        return []
     for patterns, because in (
         (issue.patterns, Because.MESSAGE),
         (issue.may_match, Because.PART_OF_MESSAGE),

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from inspector.issues.catalogue import catalogue
 from inspector.issues.issue import Issue
+from inspector.issues.ranking import Because, possible_on, version_reason
+from inspector.protocol.engines import Engine
 
 if TYPE_CHECKING:
     import sqlite3
@@ -29,14 +31,22 @@ _TABLE: Final = (
     "tokenize='porter unicode61')"
 )
 _CLOSEST: Final = (
-    "SELECT rowid FROM entries WHERE entries MATCH ? ORDER BY bm25(entries, 4, 2, 1, 1, 1), rowid LIMIT ?"
+    "SELECT rowid FROM entries WHERE entries MATCH ? ORDER BY bm25(entries, 4, 2, 1, 1, 1), rowid"
 )
 """A word that users say counts most, one of the title more than others."""
 _LOCK: Final = Lock()
 
 
-def closest(text: str, issues: Sequence[Issue] | None = None) -> tuple[Issue, ...]:
-    """At most three entries, the most similar first; none without a common word or without FTS5."""
+def closest(
+    text: str,
+    issues: Sequence[Issue] | None = None,
+    server: Engine | None = None,
+    versions: Sequence[str] = (),
+) -> tuple[Issue, ...]:
+    """At most three entries, the most similar first; none without a common word or without FTS5.
+
+    Left out are those that a server, or each of some versions of it, does not have.
+    """
     words = dict.fromkeys(word.lower() for word in _WORD.findall(text[:_CHARACTERS]))
     query = " OR ".join(f'"{word}"' for word in islice(words, _WORDS))
     entries = catalogue() if issues is None else issues
@@ -44,8 +54,17 @@ def closest(text: str, issues: Sequence[Issue] | None = None) -> tuple[Issue, ..
     if index is None or not query:
         return ()
     with _LOCK:
-        rows = index.execute(_CLOSEST, (query, _SHOWN)).fetchall()
-    return tuple(entries[row] for (row,) in rows)
+        rows = index.execute(_CLOSEST, (query,)).fetchall()
+    similar = (entries[row] for (row,) in rows)
+    return tuple(islice((issue for issue in similar if _may_be_of(issue, server, versions)), _SHOWN))
+
+
+def _may_be_of(issue: Issue, server: Engine | None, versions: Sequence[str]) -> bool:
+    if server is None:
+        return True
+    reasons = [version_reason(issue, version, engine=server) for version in versions]
+    outside = [reason is not None and reason.because is Because.OUTSIDE for reason in reasons]
+    return possible_on(issue, server) and not (outside and all(outside))
 
 
 @cache

@@ -279,6 +279,8 @@ class Issue(Row, frozen=True, kw_only=True, dict=True):
     """The text only wraps other errors: any more precise entry comes first."""
     accuses: bool = False
     """It blames hardware, a checkpoint, flags or client code; one malformed message is not enough."""
+    before_parser: bool = False
+    """It spoils what the parser gets: errors of the parser after its message follow from it."""
     tokens_lost: bool = False
     """The parser missed tokens: ruled out where the IDs that were sent hold what it rejected."""
     tokens: tuple[TokenForm, ...] = ()

@@ -29,10 +29,10 @@ class RouteKind(StrEnum):
 
 
 class Case(Row, frozen=True):
-    """What a failure says more exactly than its route does."""
+    """What a text says more exactly than its route does."""
 
     when: AnyCase
-    """Of the lines that fail; of the text where none does."""
+    """Of a failure, in the lines that fail; of the text where none does."""
     sentence: Text
     step: Text
     """What to do first."""
@@ -112,10 +112,11 @@ def find_server(content: str) -> Route | None:
     if marked := _most(servers, content, marks=True):
         # A log of ours that only names a path or a model of another program stays ours.
         occurrences = sum(len(mark.expression.findall(content)) for mark in marked.marks)
-        return None if own and occurrences <= _times_ours(content) else marked
+        return None if own and occurrences <= _times_ours(content) else _exact(marked, content)
     if own or names_ours(content):
         return None
-    return _most(servers, content, marks=False)
+    named = _most(servers, content, marks=False)
+    return None if named is None else _exact(named, content)
 
 
 def find_startup(content: str, errors: Sequence[str] = (), *, failing: bool) -> Route | None:

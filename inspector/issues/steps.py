@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from msgspec import structs
 
@@ -33,6 +33,7 @@ MEASURED_FILE: Final = Path(__file__).with_name("measured.json")
 
 _ANY: Final = "any"
 _UNPARSED: Final = frozenset(endpoint for endpoint in Endpoint if not spec_of(endpoint).parsed)
+_NEARLY_ALL: Final = 0.8
 _FIRST_RIGHT: Final = "the first release measured that delivers such streams completely"
 _UNMEASURED: Final = " (from the source code, not measured)"
 
@@ -270,10 +271,33 @@ def _class(calls: bool | None) -> str:
     return _ANY if calls is None else "calls" if calls else "no calls"
 
 
+def delivered_in_lab(version: str, *, endpoint: Endpoint, calls: bool) -> str:
+    """How many streams of a class a release delivers completely in the matrix; empty if that is not known."""
+    cell = _content()["delivered"].get(endpoint, {}).get(_class(calls), {"complete": {}})
+    complete: Mapping[str, int] = cell["complete"]
+    release = next((release for release in complete if as_version(release) == as_version(version)), None)
+    if release is None:
+        return ""
+    right = f"{complete[release]} of {cell['scripts']}"
+    streams = f"well-formed {endpoint} streams {'with' if calls else 'without'} tool calls"
+    sentence = f"{DEFAULT.labelled(release)} delivers {right} {streams} completely (lab matrix, docs/lab.md)"
+    best = max(complete, key=complete.__getitem__)
+    if complete[release] < complete[best]:
+        sentence += f"; {best} delivers {complete[best]}"
+    if complete[release] < _NEARLY_ALL * cell["scripts"]:
+        return f"{sentence}."
+    return f"{sentence}. Look at the server's flags and at the client first."
+
+
+@cache
+def _content() -> Any:
+    return json.loads(MEASURED_FILE.read_text(encoding="utf-8"))
+
+
 @cache
 def _table() -> Mapping[str, Mapping[tuple[str, str, str], Measured]]:
     """By issue, then by engine, endpoint and class of stream."""
-    value = json.loads(MEASURED_FILE.read_text(encoding="utf-8"))
+    value = _content()
     return {
         issue: {
             (engine, endpoint, kind): Measured(

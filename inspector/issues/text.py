@@ -20,7 +20,7 @@ from inspector.issues.message import Message
 from inspector.issues.ranking import Answer, Because, Reason, ranked, sides, version_reason
 from inspector.issues.routes import Route, find_server, find_startup, names_ours
 from inspector.issues.scan import ReportedVersion, Scan
-from inspector.issues.steps import Situation
+from inspector.issues.steps import Situation, delivered_in_lab
 from inspector.issues.text_cleanup import apart, uncoloured
 from inspector.protocol.engines import DEFAULT, ENGINES, PACKAGES
 from inspector.protocol.harmony.parser_errors import parser_error
@@ -28,21 +28,25 @@ from inspector.protocol.wire.endpoints import ASKED
 
 _HARMONY: Final = tuple(spec.full_path for spec in ASKED if spec.parsed)
 """Paths whose answers a server parses."""
-_ENOUGH: Final = 20
-"""Requests from which a share says something."""
 _MOST: Final = 0.5
 _FEW: Final = 0.05
+_ENOUGH_FOR_MOST: Final = 5
+"""Requests from which a share says that most have it: of five, three have a rare message once in 900 logs."""
+_ENOUGH_FOR_FEW: Final = 20
+"""Requests from which a share says that few have it."""
 _WHOLE: Final = 100_000
 """Characters in which words are looked for that rule an entry out or name another server."""
 _SUBJECT: Final = re.compile(r"(?i)gpt[-_ ]?oss|harmony|<\|\w+\|>")
+_CALLS: Final = re.compile(r"(?i)\b(?:tool|function)[-_ ]?(?:call|choice|parser|use)|\btools\b")
+_RESPONSES: Final = re.compile(r"(?i)/v1/responses|\bresponses[- ]api\b")
 _LIBRARY: Final = re.compile(
     r"while expecting start token|tokens remaining in message header"
     r"|channel marker present but no channel value"
     r"|message header did not contain a role|waiting for message header|Unknown role: |vocab file"
-    r"|Harmony encoding|HarmonyError"
+    r"|Harmony encoding|HarmonyError|Harmony parse"
     r"|Could not parse header: too many tokens"
 )
-"""Messages of openai_harmony, which other servers use too."""
+"""Messages of openai_harmony and of what feeds it, in any server."""
 
 
 def diagnose_text(text: str | Iterable[str], issues: Sequence[Issue] | None = None) -> Diagnosis:
@@ -69,12 +73,13 @@ class _Diagnosing:
         self.lower = "\n".join(self.words).lower()
         self.whole = apart("\n".join((*around, *scan.head))[:_WHOLE])
         self.hints = {issue.id: self._hints(issue) for issue in entries if issue.hints}
+        parsed = (place for place, message in enumerate(scan.messages) if _LIBRARY.search(message))
+        self.first_parsed = next(parsed, len(scan.messages))
 
     def diagnosis(self) -> Diagnosis:
         """Rank the answers and build the Diagnosis."""
         failures = [self._failure(message) for message in self.scan.messages.values()]
-        order = {id(failure): place for place, failure in enumerate(failures)}
-        failures.sort(key=lambda failure: self._place(failure, order[id(failure)]))
+        failures = [failure for _, failure in sorted(enumerate(failures), key=self._place)]
         answers = self._merged(failures)
         route = self._route(failures, answers)
         if route is not None:
@@ -82,11 +87,9 @@ class _Diagnosing:
         versions = {reported.version for reported in self.versions}
         version = versions.pop() if len(versions) == 1 else None
         served = _endpoint(place for message in self.scan.messages.values() for place in message.anchors)
-        next_input, log_missing = paste_next(
-            failures,
-            of_ours=names_ours(self.whole) or _SUBJECT.search(self.whole) is not None,
-            of_server=any(message.of_server for message in self.scan.messages.values()),
-        )
+        of_server = any(message.of_server for message in self.scan.messages.values())
+        of_ours = of_server or names_ours(self.whole) or _SUBJECT.search(self.whole) is not None
+        next_input, log_missing = paste_next(failures, of_ours=of_ours, of_server=of_server)
         return Diagnosis(
             sentence=route.sentence if route is not None else sentence(answers, failures),
             sides=sides(answers),
@@ -102,14 +105,16 @@ class _Diagnosing:
             timeline=tuple(self.scan.timeline),
             is_log=self.is_log,
             route=route,
-            closest=() if answers or route else self._closest(failures),
+            closest=() if answers or route or not (of_ours or not failures) else self._closest(failures),
             paste_next=next_input,
             log_missing=log_missing,
         )
 
-    def _place(self, failure: Failure, place: int) -> tuple[bool, bool, bool, int]:
-        """What failures are sorted by: in a text, the parser's message comes before a client's crash."""
-        vague = failure.general, not failure.answers
+    def _place(self, numbered: tuple[int, Failure]) -> tuple[bool, bool, bool, bool, int]:
+        """What failures are sorted by: a cause before what follows from it, the parser before a client."""
+        place, failure = numbered
+        before = bool(failure.answers) and failure.answers[0].issue.before_parser
+        vague = not (before and place < self.first_parsed), failure.general, not failure.answers
         if self.is_log:
             return *vague, False, -failure.count
         return *vague, _LIBRARY.search(failure.message) is None, place
@@ -123,7 +128,8 @@ class _Diagnosing:
         if self.is_log and not failures:
             return None
         issue = answers[0].issue if answers else None
-        if issue is not None and (issue.any_server or _LIBRARY.search(failures[0].message)):
+        named = issue is not None and issue.any_server and not failures[0].cut
+        if issue is not None and (named or _LIBRARY.search(failures[0].message)):
             return None
         server = find_server(self.whole)
         if server is not None and (failures or _SUBJECT.search(self.whole)):
@@ -139,7 +145,9 @@ class _Diagnosing:
         if self.is_log and not failures:
             return ()
         messages = [failure.message for failure in failures]
-        return closest("\n".join(messages if self.is_log else (*messages, *self.scan.head)), self.issues)
+        text = "\n".join(messages if self.is_log else (*messages, *self.scan.head))
+        server = DEFAULT if self.versions or names_ours(self.whole) else None
+        return closest(text, self.issues, server, [reported.version for reported in self.versions])
 
     def _may(self, issue: Issue) -> bool:
         """Whether no word of the text rules an entry out."""
@@ -156,7 +164,7 @@ class _Diagnosing:
         return self._may(issue)
 
     def _failure(self, message: Message) -> Failure:
-        share = message.count / self.request_count if self.request_count >= _ENOUGH else None
+        share = message.count / self.request_count if self.request_count >= _ENOUGH_FOR_MOST else None
         matched = [
             (self.by_id[name], own)
             for name, own in message.matched.items()
@@ -203,13 +211,11 @@ class _Diagnosing:
         return Answer(issue=issue, reasons=tuple(reasons), contested=contested)
 
     def _rate(self, rate: Rate, share: float, count: int) -> list[Reason]:
-        of_all = f"{count:,} of {self.request_count:,} requests to chat and Responses ({share:.1%})"
-        words = f"{of_all} failed this way"
-        if (rate is Rate.MOST and share >= _MOST) or (rate is Rate.FEW and share <= _FEW):
-            return [Reason(Because.RATE, words)]
-        if (rate is Rate.MOST and share <= _FEW) or (rate is Rate.FEW and share >= _MOST):
-            return [Reason(Because.NOT_RATE, words)]
-        return []
+        words = f"{count:,} of {self.request_count:,} requests to chat and Responses ({share:.1%}) have it"
+        few = share <= _FEW and self.request_count >= _ENOUGH_FOR_FEW
+        if not few and share < _MOST:
+            return []
+        return [Reason(Because.RATE if few is (rate is Rate.FEW) else Because.NOT_RATE, words)]
 
     def _hints(self, issue: Issue) -> list[Reason]:
         reasons = []
@@ -257,6 +263,11 @@ class _Diagnosing:
         if self.is_log and failures and not self.request_count:
             yield "The log has no lines of requests (the access log is off), so shares are not known."
         versions = {reported.version for reported in self.versions}
+        if len(versions) == 1 and not failures and not self.is_log:
+            endpoint = Endpoint.RESPONSES if _RESPONSES.search(self.whole) else Endpoint.CHAT
+            calls = _CALLS.search(self.whole) is not None
+            if measured := delivered_in_lab(*versions, endpoint=endpoint, calls=calls):
+                yield measured
         if len(versions) > 1:
             yield f"The evidence names several versions of {DEFAULT.label}: {', '.join(sorted(versions))}."
 

@@ -15,6 +15,7 @@ from inspector.issues.diagnosis import DiagnosisOutcome
 from inspector.issues.issue import Issue, Side
 from inspector.issues.ranking import Because
 from inspector.issues.text import diagnose_text
+from inspector.issues.versions import Range
 
 LOGS = Path(__file__).parent.parent.parent / "fixtures" / "logs"
 
@@ -151,11 +152,13 @@ def test_the_first_error_of_a_text_comes_before_what_follows_from_it() -> None:
     assert "secondary-error-cascade" in [answer.issue.id for answer in follow_on.answers]
 
 
-def test_an_unknown_failure_is_called_unknown_with_the_closest_entries() -> None:
-    diagnosis = diagnose_text("RuntimeError: Unknown roll of the dice: snake eyes")
-    assert diagnosis.sentence.startswith("Unknown: no known issue produces “RuntimeError: Unknown roll")
-    assert (diagnosis.sides, diagnosis.answers) == ((), ())
-    assert len(diagnosis.closest) == 3
+def test_an_unknown_failure_is_called_unknown_with_the_closest_entries_where_the_text_is_about_ours() -> None:
+    error = "RuntimeError: Unknown roll of the dice: snake eyes"
+    alone, on_ours = diagnose_text(error), diagnose_text(f"gpt-oss-20b: {error}")
+    assert alone.sentence.startswith("Unknown: no known issue produces “RuntimeError: Unknown roll")
+    assert (alone.sides, alone.answers) == ((), ())
+    assert "Nothing in this text is from vLLM or gpt-oss" in alone.next_step
+    assert (len(alone.closest), len(on_ours.closest)) == (0, 3)
 
 
 @pytest.mark.parametrize("text", ["", "All is well.", "INFO 11-20 22:47:22 [x.py:1] Error rates are fine"])
@@ -253,7 +256,7 @@ def test_on_nearly_every_answer_the_template_is_suspected_on_few_the_model() -> 
     assert often.answers[0].issue.id == "llamafactory-end-return"
     assert seldom.answers[0].issue.id == "return-after-end"
     words = [reason.words for reason in seldom.answers[0].reasons if reason.because is Because.RATE]
-    assert words == ["4 of 2,000 requests to chat and Responses (0.2%) failed this way"]
+    assert words == ["4 of 2,000 requests to chat and Responses (0.2%) have it"]
 
 
 def test_failures_and_requests_are_counted_by_the_minute() -> None:
@@ -370,3 +373,120 @@ def test_a_program_that_the_text_names_comes_before_a_message_of_any_client(name
     assert diagnosis.route is not None
     assert diagnosis.route.id == route
     assert diagnosis.answers == ()
+
+
+STAMP = "(EngineCore pid=7) WARNING 09-03 14:02:{:02} [layerwise.py:268]"
+REJECTED = (
+    "(APIServer pid=1) ERROR 09-03 14:{}:01 [serving.py:9] HarmonyError: "
+    "Unexpected token {} while expecting start token 200006"
+)
+RELOADED = [f"{STAMP.format(number)} OAIAttention: Failed to load weights" for number in range(4)]
+GARBAGE = [REJECTED.format(minute, 1000 + minute) for minute in range(10, 40)]
+
+
+def test_weights_that_were_not_loaded_come_before_the_errors_of_the_parser_after_it() -> None:
+    assert first("\n".join([*RELOADED, *GARBAGE])) == "weights-not-loaded"
+    assert first("\n".join([*RELOADED, *GARBAGE[:1] * 30])) == "weights-not-loaded"
+
+
+def test_a_warning_after_the_errors_of_the_parser_is_not_their_cause() -> None:
+    assert first("\n".join([*GARBAGE[:1] * 30, *RELOADED])) != "weights-not-loaded"
+
+
+def unfinished_headers(requests: int, unfinished: int, *, started_with: str = "") -> str:
+    at = "(APIServer pid=1) WARNING 08-14 09:00:{:02} [harmony.py:142]"
+    warning = f"{at} Harmony parser ended in a non-terminal state"
+    request = '(APIServer pid=1) INFO:     127.0.0.1:1 - "POST /v1/chat/completions HTTP/1.1" 200 OK'
+    lines = [started_with]
+    for number in range(requests):
+        lines += [warning.format(number % 60)] * (number < unfinished) + [request]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("requests", "unfinished", "issue"),
+    [
+        (9, 9, "grammar-blocks-harmony"),
+        (60, 40, "grammar-blocks-harmony"),
+        (4, 4, "unfinished-header-as-content"),  # too few to say
+        (9, 2, "unfinished-header-as-content"),
+        (300, 3, "unfinished-header-as-content"),
+    ],
+)
+def test_a_warning_of_most_requests_is_a_setting_also_where_their_status_is_200(
+    requests: int, unfinished: int, issue: str
+) -> None:
+    assert first(unfinished_headers(requests, unfinished)) == issue
+
+
+@pytest.mark.parametrize(
+    ("started_with", "issue"),
+    [
+        ("vLLM API server version 0.28.0, VLLM_ENFORCE_STRICT_TOOL_CALLING=1, tools", "strict-tool-grammar"),
+        (
+            "vLLM API server version 0.30.0, VLLM_ENFORCE_STRICT_TOOL_CALLING=1, tools",
+            "grammar-blocks-harmony",
+        ),
+        (
+            "vLLM API server version 0.28.0, 'enable_in_reasoning': True, response_format=",
+            "grammar-blocks-harmony",
+        ),
+    ],
+)
+def test_of_the_settings_that_constrain_the_header_the_text_names_one(started_with: str, issue: str) -> None:
+    assert first(unfinished_headers(12, 12, started_with=started_with)) == issue
+
+
+def test_drafting_is_suspected_where_the_text_says_that_it_is_on() -> None:
+    error = "openai_harmony.HarmonyError: message header did not contain a role"
+    assert first(error) == "header-without-role"
+    assert (
+        first(f'--speculative-config \'{{"method": "eagle3"}}\'\n{error}') == "speculative-decoding-corrupts"
+    )
+
+
+@pytest.mark.parametrize(
+    ("version", "words"),
+    [
+        ("0.33.0", "Look at the server's flags and at the client first."),
+        ("0.33", "Look at the server's flags and at the client first."),
+        ("0.12.0", "0.31.0 delivers"),
+        ("0.9.2", None),
+    ],
+)
+def test_what_the_matrix_says_of_a_release_is_said(version: str, words: str | None) -> None:
+    diagnosis = diagnose_text(f"vLLM {version} with gpt-oss-20b: no tool calls in chat")
+    assert len(diagnosis.notes) == (words is not None)
+    assert (words or "") in "".join(diagnosis.notes)
+
+
+def test_a_version_leaves_out_the_closest_entries_of_other_releases() -> None:
+    text = "gpt-oss-20b on vLLM {}: my tool calls arrive with empty arguments"
+    old, new = diagnose_text(text.format("0.13.0")), diagnose_text(text.format("0.33.0"))
+    assert old.closest[0].id == "stream-interval-tool-arguments"
+    assert len(new.closest) == 3
+    assert all("0.33.0" in issue.affected.get("vllm", Range(">=0.1")) for issue in new.closest)
+
+
+def test_a_message_of_llama_cpp_that_is_cut_off_stays_with_its_server() -> None:
+    cut = diagnose_text("llama-server -m gpt-oss.gguf\nerror: Failed to parse input at pos 31: <|chan")
+    assert cut.outcome is DiagnosisOutcome.ROUTED
+    assert first("error: Failed to parse input at pos 31: <|channel|>analysis to=functions.f code") == (
+        "llama-cpp-analysis-call"
+    )
+
+
+def test_another_server_with_a_schema_has_the_step_that_leaves_it_out() -> None:
+    plain, with_schema = (
+        diagnose_text(f"LM Studio, gpt-oss-20b{words}: the answer has gaps").next_step
+        for words in ("", " with a json_schema")
+    )
+    assert "without response_format" in with_schema
+    assert "response_format" not in plain
+
+
+def test_dynamo_is_recognized_by_its_name_beside_the_model() -> None:
+    named, other = (
+        diagnose_text(f"{words} loses the answer of gpt-oss").route for words in ("Dynamo", "torch dynamo")
+    )
+    assert (named.id if named else None, other) == ("dynamo", None)

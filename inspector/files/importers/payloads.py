@@ -87,12 +87,14 @@ def as_time(value: object, *, latest: float = 1e9) -> float | None:
 
 
 def is_error(payload: object) -> bool:
-    """True for an error object of vLLM or FastAPI."""
+    """True for an error object of vLLM or FastAPI, and for a payload of an endpoint that has an error."""
     if not isinstance(payload, dict):
         return False
-    if payload.get("error") or payload.get("object") == "error" or payload.get("type") == "error":
+    if payload.get("object") == "error" or payload.get("type") == "error" or set(payload) == {"detail"}:
         return True
-    return set(payload) == {"detail"}
+    # What is an object of another kind, as a trace span, tells of an error of its own.
+    of_server = "object" not in payload or endpoint_of_payload(payload) is not None
+    return of_server and bool(payload.get("error"))
 
 
 def is_stream(body: bytes) -> bool:

@@ -19,6 +19,7 @@ from inspector.protocol.harmony.vocab import ASSISTANT, Marker, join_bytes, toke
 ENDOFTEXT: Final = 199999
 _FIRST_SPECIAL: Final = 199998
 _ASSISTANT: Final = "assistant"
+_CHANNELS: Final = frozenset({b"analysis", b"commentary", b"final"})
 _TO: Final = "to="
 _ROLE_WORD: Final = re.compile(r"<\|start\|>([^<\s]*)")
 
@@ -78,6 +79,7 @@ class Violation(StrEnum):
     DOUBLED_ROLE = "doubled role"
     GLUED_ROLE = "text attached to the role"
     NO_CHANNEL = "no channel after <|channel|>"
+    SWAPPED_CHANNEL = "another special token in the place of <|channel|>"
     SECOND_CHANNEL = "second <|channel|>"
     CHANNEL_AFTER_RECIPIENT = "second <|channel|> after the recipient"
     SECOND_RECIPIENT = "second recipient"
@@ -269,9 +271,11 @@ def of_header(
     opened = not in_prompt and start < end and ids[start] == Marker.START
     place = Place.ROLE if opened else Place.OPENING if in_prompt else Place.NAMED_ROLE
     addressed = False
-    for at in range(start + opened, end):
+    words = start + opened
+    swapped = _swapped_channel(ids, words, end)
+    for at in range(next((at for at in range(words, end) if not _is_blank(ids[at])), words), end):
         kind = kind_of(ids[at])
-        outcome = TABLE[place][kind]
+        outcome = Violation.SWAPPED_CHANNEL if at == swapped else TABLE[place][kind]
         addressed = addressed or kind is TokenKind.TO
         if outcome is Violation.SECOND_CHANNEL and addressed:
             outcome = Violation.CHANNEL_AFTER_RECIPIENT
@@ -292,6 +296,21 @@ def of_header(
     text = join_bytes(ids[start:end]).decode("utf-8", "replace")
     violation = _of_words(text, opened=opened, error=error, accepted=accepted)
     return None if violation is None else Violated(violation, place, None)
+
+
+def _is_blank(token_id: int) -> bool:
+    return not (token_bytes(token_id) or b"-").strip()
+
+
+def _swapped_channel(ids: Sequence[int], start: int, end: int) -> int | None:
+    """The special token before a channel's name, in a header without <|channel|> that ends in that name."""
+    header = ids[start:end]
+    if Marker.CHANNEL in header:
+        return None
+    special = [at for at in range(start, end) if ids[at] >= _FIRST_SPECIAL and ids[at] != Marker.MESSAGE]
+    closed = next((at for at in range(start, end) if ids[at] == Marker.MESSAGE), end)
+    name = join_bytes(ids[special[-1] + 1 : closed]).strip() if special else b""
+    return special[-1] if name in _CHANNELS else None
 
 
 def _of_words(text: str, *, opened: bool, error: ParserError | None, accepted: bool) -> Violation | None:

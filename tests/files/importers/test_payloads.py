@@ -95,6 +95,13 @@ def test_an_error_alone_is_kept_and_its_endpoint_doubted(body: str) -> None:
     assert parse(render(capture), "again").header == capture.header
 
 
+def test_an_error_inside_another_kind_of_object_is_no_servers() -> None:
+    span = '{"object": "trace.span", "id": "span_1", "error": {"message": "Tool divide failed"}}'
+    with pytest.raises(CaptureError, match="unrecognized JSON object"):
+        read(span)
+    assert read('{"object": "chat.completion.chunk", "choices": [], "error": {"message": "no"}}').events
+
+
 def test_an_error_of_responses_tells_its_endpoint() -> None:
     assert (
         read('event: error\ndata: {"type":"error","sequence_number":3}\n\n').header.endpoint

@@ -125,3 +125,20 @@ def test_every_rejected_header_has_a_violation() -> None:
             if rejected(ids):
                 start = max((at for at, one in enumerate(ids) if one == Marker.START), default=0)
                 assert of_header(ids, start, len(ids), in_prompt=start == 0) is not None, (place, text)
+
+
+def test_a_channels_name_behind_another_special_token_alone_is_a_swapped_one() -> None:
+    header = {
+        "<|constrain|>final<|message|>": Violation.SWAPPED_CHANNEL,
+        " <|constrain|> analysis<|message|>": Violation.SWAPPED_CHANNEL,
+        "<|start|>commentary<|message|>": Violation.SWAPPED_CHANNEL,
+        "<|constrain|>json<|message|>": None,
+        "<|channel|>commentary <|constrain|>final<|message|>": None,
+        " <|channel|>final<|message|>": None,
+        "No <|constrain|>final<|message|>": Violation.NO_HEADER,
+        "  ": Violation.NO_HEADER,
+    }
+    for text, violation in header.items():
+        ids = encode(text)
+        violated = of_header(ids, 0, len(ids), accepted=True, in_prompt=True)
+        assert (violated and violated.violation) is violation, text
