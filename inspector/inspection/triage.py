@@ -4,6 +4,10 @@ The `diagnose` command and the Diagnose page both start here, so they give the s
 """
 
 import io
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from inspector.analysis.reading import read
@@ -13,14 +17,25 @@ from inspector.files.compression import HEAD, decompress
 from inspector.files.importers import BEGINS
 from inspector.files.store import LIMIT_BYTES, loads_all
 from inspector.inspection.inspection import diagnose, examine
-from inspector.issues import Because, Diagnosis, DiagnosisOutcome, diagnose_text
+from inspector.issues import Because, Diagnosis, DiagnosisOutcome, diagnose_text, lines_of_file
+from inspector.protocol.engines import DEFAULT
+from inspector.protocol.harmony.markup import markup_in
 
 FOREIGN_LIMIT: Final = 64 * 2**20
 """A larger file is treated as a log, even if it begins like JSON or an event stream."""
 _HEAD: Final = 2**16
 _OWN: Final = b'"harmony_capture"'
 _BESIDE: Final = 64 * 2**10
-"""Up to so many bytes are one response, whose own text may show what no finding explains."""
+"""Up to so many bytes are one response, whose own text may show what no finding explains, or a text that a
+person pasted, which may quote one."""
+_FENCED: Final = re.compile(
+    r"^[ ]{0,3}(```+|~~~+)[^\n]*\n(?P<block>.*?)^[ ]{0,3}\1", re.DOTALL | re.MULTILINE
+)
+_FIELD: Final = re.compile(
+    r"(?<![\w-])(?P<key>content|reasoning_content|reasoning)\\?[\"']?\s?[:=]\s?\\?"
+    r"(?P<quote>[\"'])(?P<text>(?:\\.|(?!(?P=quote))[^\\])*)"
+)
+"""A delivered text as JSON or Python prints it."""
 
 
 def may_be_capture(head: bytes) -> bool:
@@ -29,7 +44,9 @@ def may_be_capture(head: bytes) -> bool:
 
 
 def most_bytes(head: bytes) -> int:
-    """How large a file may be to be read as a capture."""
+    """How large a file may be to be read at once: as a capture, or as a text that quotes a response."""
+    if not may_be_capture(head):
+        return _BESIDE
     return LIMIT_BYTES if _OWN in head[:_HEAD] else FOREIGN_LIMIT
 
 
@@ -43,14 +60,14 @@ def is_log(content: bytes, name: str) -> bool:
 
 
 def of_content(content: bytes, name: str) -> tuple[Diagnosis, Capture | None]:
-    """The diagnosis of bytes, and the capture that it rests on, if they are one.
+    """The diagnosis of bytes, and the capture that it rests on, if they are one or quote one.
 
     Raises:
         CaptureError: for a capture that cannot be read, and for several in one file.
     """
     capture = _capture(content, name)
     if capture is None:
-        return _of_text(content), None
+        return _of_pasted(content, name)
     reading = read(capture)
     examined = examine(reading)
     diagnosis = diagnose(examined)
@@ -67,7 +84,49 @@ def of_content(content: bytes, name: str) -> tuple[Diagnosis, Capture | None]:
 
 
 def _of_text(content: bytes) -> Diagnosis:
-    return diagnose_text(content.decode("utf-8", "replace"))
+    return diagnose_text(lines_of_file(io.BytesIO(content)))
+
+
+def _of_pasted(content: bytes, name: str) -> tuple[Diagnosis, Capture | None]:
+    """The diagnosis of a text; where no message in it has a cause, that of the faulty response it quotes."""
+    by_text = _of_text(content)
+    if len(content) > _BESIDE or by_text.outcome is DiagnosisOutcome.KNOWN:
+        return by_text, None
+    faulty = []
+    for quoted in _quoted(content.decode("utf-8", "replace"), name):
+        capture = _served_by(quoted, by_text.version)
+        diagnosis = diagnose(examine(read(capture)))
+        if diagnosis.outcome is DiagnosisOutcome.KNOWN:
+            return diagnosis, capture
+        if diagnosis.failures:
+            faulty.append((diagnosis, capture))
+    return faulty[0] if faulty and not by_text.failures else (by_text, None)
+
+
+def _served_by(capture: Capture, version: str | None) -> Capture:
+    """A capture with the release that the text around it names, if it names none itself."""
+    header = capture.header
+    if version is None or header.owned_by or header.server_version:
+        return capture
+    return replace(capture, header=replace(header, server_version=version, owned_by=DEFAULT.owners[0]))
+
+
+def _quoted(text: str, name: str) -> Iterator[Capture]:
+    """The responses in a text: those in fenced blocks, then single fields with Harmony in them."""
+    blocks = [match["block"].encode("utf-8", "replace") for match in _FENCED.finditer(text)]
+    for field in _FIELD.finditer(text):
+        delivered = field["text"].replace("\\n", "\n").replace('\\"', '"')
+        if markup_in(delivered) is not None:
+            message = {"role": "assistant", field["key"]: delivered}
+            body = {"object": "chat.completion", "choices": [{"index": 0, "message": message}]}
+            blocks.append(json.dumps(body).encode())
+    for block in blocks:
+        try:
+            capture = _capture(block, name)
+        except CaptureError:
+            continue
+        if capture is not None:
+            yield capture
 
 
 def _by_message(diagnosis: Diagnosis) -> bool:

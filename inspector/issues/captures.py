@@ -85,7 +85,7 @@ _BY_TOKENS: Final = _REJECTIONS | {
 """Kinds that a token form alone can explain."""
 _OF_HEADERS: Final = frozenset({Kind.UNKNOWN_HEADER, Kind.UNOFFERED_CALL, Kind.NO_ANSWER})
 """More kinds that a form of a header or a message can explain."""
-_BESIDE: Final = frozenset({Kind.UNOFFERED_CALL})
+_BESIDE: Final = frozenset({Kind.UNOFFERED_CALL, Kind.HARMONY_AS_TEXT})
 """Kinds that replace a token form if no tokens are known; they do not limit an entry."""
 
 

@@ -111,7 +111,7 @@ class Evidence:
 
     def has_several_causes(self, finding: Finding) -> bool:
         """Whether a finding is about delivered text alone, which model and server can both have made so."""
-        if finding.code is Code.ARGUMENTS_INVALID_ORIGIN_UNKNOWN:
+        if finding.code in {Code.ARGUMENTS_INVALID_ORIGIN_UNKNOWN, Code.TOKEN_IN_TEXT}:
             return True
         choice = self.choice
         has_evidence = choice.has_ids or choice.evidence is Generated.FINAL_OBJECT_AND_COUNT

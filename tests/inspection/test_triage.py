@@ -129,3 +129,93 @@ def test_a_broken_capture_and_several_are_refused() -> None:
     one = (ROOT / "fixtures" / "chat-whole-vllm-0.14.1.jsonl").read_bytes()
     with pytest.raises(CaptureError, match="split the file"):
         of_content(one + one, "two")
+
+
+def response(**message: object) -> str:
+    choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": "stop"}
+    return json.dumps({"id": "x", "object": "chat.completion", "choices": [choice]})
+
+
+UNPARSED = (
+    "<|channel|>analysis<|message|>Find it.<|end|>"
+    "<|start|>assistant<|channel|>final<|message|>Oslo.<|return|>"
+)
+STRIPPED = "analysisFind it.assistantfinalOslo."
+
+
+@pytest.mark.parametrize(
+    ("message", "issue"),
+    [
+        ({"content": UNPARSED}, "harmony-not-parsed"),
+        ({"content": UNPARSED.replace("<|end|>", "").replace("<|return|>", "")}, "harmony-not-parsed"),
+        ({"content": STRIPPED}, "harmony-not-parsed"),
+        ({"content": "Oslo.<|return|>"}, "harmony-not-parsed"),
+        ({"content": '{"city": "Oslo"}<|return|>'}, "grammar-blocks-harmony"),
+        (
+            {"content": "Oslo.", "reasoning": "Find it.<|start|>assistant<|channel|>final<|message|>Oslo."},
+            "control-tokens-in-content",
+        ),
+    ],
+)
+def test_the_form_of_harmony_in_a_text_decides_the_cause(message: dict[str, str], issue: str) -> None:
+    diagnosis, _ = of_content(response(**message).encode(), "dump")
+    assert diagnosis.answers[0].issue.id == issue
+
+
+@pytest.mark.parametrize(
+    "name", ["find_city<|channel|>commentary", "find_cityjson", "find_city<|constrain|>"]
+)
+def test_a_piece_of_a_header_in_a_name_is_known(name: str) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": name, "arguments": "{}"}}
+    tool = {"type": "function", "function": {"name": "find_city", "parameters": {}}}
+    request = {"model": "m", "messages": [{"role": "user", "content": "x"}], "tools": [tool]}
+    body = json.loads(response(content=None, tool_calls=[call]))
+    diagnosis, _ = of_content(json.dumps({"request": request, "response": body}).encode(), "dump")
+    assert diagnosis.answers[0].issue.id == "tool-name-channel-leak"
+
+
+def test_a_request_for_unparsed_text_is_its_cause() -> None:
+    request = {"model": "m", "messages": [], "separate_reasoning": False}
+    content = json.dumps({"request": request, "response": json.loads(response(content=UNPARSED))})
+    diagnosis, _ = of_content(content.encode(), "dump")
+    assert diagnosis.answers[0].issue.id == "separate-reasoning-off"
+
+
+QUOTED = {
+    "a fenced response": f"It says:\n```json\n{response(content=UNPARSED)}\n```\nWhy?",
+    "JSON of a log": f"DEBUG body {json.dumps({'content': UNPARSED})}",
+    "JSON within JSON": json.dumps({"log": json.dumps({"content": STRIPPED})}) + " at 10:00",
+    "a Python object": f"got Message(role='assistant', content={STRIPPED!r})",
+}
+
+
+@pytest.mark.parametrize("text", QUOTED.values(), ids=QUOTED)
+def test_a_response_that_a_text_quotes_is_judged_like_the_response(text: str) -> None:
+    diagnosis, capture = of_content(text.encode(), "post")
+    assert capture is not None
+    assert diagnosis.answers[0].issue.id == "harmony-not-parsed"
+
+
+def test_the_release_that_a_text_names_is_that_of_the_response_it_quotes() -> None:
+    text = f"gpt-oss on vLLM 0.27.1\n```\n{response(content=UNPARSED)}\n```"
+    diagnosis, _ = of_content(text.encode(), "post")
+    assert diagnosis.version == "0.27.1"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"role": "user", "content": "What does <|channel|> mean?"}, said the log',
+        f'openai_harmony.HarmonyError: Unknown role: assistantary\ncontent="{STRIPPED}"',
+        f"```\n{response(content='Oslo.')}\n```",
+        "content='" * 7000,
+    ],
+    ids=["prose", "a message of the parser", "a healthy response", "hostile"],
+)
+def test_a_text_that_quotes_no_faulty_response_stays_a_text(text: str) -> None:
+    assert of_content(text.encode(), "post")[1] is None
+
+
+def test_a_short_text_of_any_encoding_is_read_as_a_log_is() -> None:
+    text = "openai_harmony.HarmonyError: Unknown role: assistantary"
+    assert of_content(text.encode("utf-16"), "post")[0].outcome is DiagnosisOutcome.KNOWN

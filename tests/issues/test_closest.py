@@ -40,7 +40,7 @@ def test_a_title_is_closest_to_its_entry() -> None:
         ("reasoning leaks into content", "chat-stream-multi-channel-chunk"),
         ("the reasoning is empty", "reasoning-parser-missing"),
         ("response is cut off", "truncated-by-max-tokens"),
-        ("special tokens in output", "control-tokens-in-content"),
+        ("special tokens in output", "harmony-not-parsed"),
     ],
 )
 def test_the_words_of_users_lead_first_to_the_entry(text: str, first: str) -> None:
