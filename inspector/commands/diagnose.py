@@ -12,7 +12,7 @@ from inspector.capture.errors import StoreError
 from inspector.commands.shared import Commands, advice_lines, print_json, say
 from inspector.files.compression import HEAD, decompress
 from inspector.files.store import read_at_most
-from inspector.inspection.triage import most_bytes, of_content
+from inspector.inspection.triage import may_be_capture, most_bytes, of_content, of_lines
 from inspector.issues import (
     Diagnosis,
     DiagnosisOutcome,
@@ -90,9 +90,12 @@ def _diagnosis(file: str) -> Diagnosis:
 
 
 def _stream(file: "io.BufferedReader[Any]", name: str) -> Diagnosis:
-    """Diagnose a capture or a short text, or else a text in one pass, which is not read into memory."""
+    """Diagnose a capture, or else a text in one pass; only a possible capture is read into memory."""
     file = decompress(file, name)
-    limit = most_bytes(file.peek(HEAD))
+    head = file.peek(HEAD)
+    if not may_be_capture(head):
+        return of_lines(lines_of_file(file), name)[0]
+    limit = most_bytes(head)
     content = read_at_most(file, limit + 1)
     if len(content) <= limit:
         return of_content(content, name)[0]

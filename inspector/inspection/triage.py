@@ -6,7 +6,7 @@ The `diagnose` command and the Diagnose page both start here, so they give the s
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -44,9 +44,7 @@ def may_be_capture(head: bytes) -> bool:
 
 
 def most_bytes(head: bytes) -> int:
-    """How large a file may be to be read at once: as a capture, or as a text that quotes a response."""
-    if not may_be_capture(head):
-        return _BESIDE
+    """How large a file may be to be read as a capture."""
     return LIMIT_BYTES if _OWN in head[:_HEAD] else FOREIGN_LIMIT
 
 
@@ -67,7 +65,7 @@ def of_content(content: bytes, name: str) -> tuple[Diagnosis, Capture | None]:
     """
     capture = _capture(content, name)
     if capture is None:
-        return _of_pasted(content, name)
+        return of_lines(lines_of_file(io.BytesIO(content)), name)
     reading = read(capture)
     examined = examine(reading)
     diagnosis = diagnose(examined)
@@ -87,13 +85,14 @@ def _of_text(content: bytes) -> Diagnosis:
     return diagnose_text(lines_of_file(io.BytesIO(content)))
 
 
-def _of_pasted(content: bytes, name: str) -> tuple[Diagnosis, Capture | None]:
+def of_lines(lines: Iterable[str], name: str) -> tuple[Diagnosis, Capture | None]:
     """The diagnosis of a text; where no message in it has a cause, that of the faulty response it quotes."""
-    by_text = _of_text(content)
-    if len(content) > _BESIDE or by_text.outcome is DiagnosisOutcome.KNOWN:
+    head = _Head(lines)
+    by_text = diagnose_text(head)
+    if head.text is None or by_text.outcome is DiagnosisOutcome.KNOWN:
         return by_text, None
     faulty = []
-    for quoted in _quoted(content.decode("utf-8", "replace"), name):
+    for quoted in _quoted(head.text, name):
         capture = _served_by(quoted, by_text.version)
         diagnosis = diagnose(examine(read(capture)))
         if diagnosis.outcome is DiagnosisOutcome.KNOWN:
@@ -101,6 +100,21 @@ def _of_pasted(content: bytes, name: str) -> tuple[Diagnosis, Capture | None]:
         if diagnosis.failures:
             faulty.append((diagnosis, capture))
     return faulty[0] if faulty and not by_text.failures else (by_text, None)
+
+
+class _Head:
+    """Lines, of which those of a short text are kept."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._lines = lines
+        self.text: str | None = ""
+        """The text that was read so far; None for a long one."""
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._lines:
+            if self.text is not None:
+                self.text = self.text + line if len(self.text) + len(line) <= _BESIDE else None
+            yield line
 
 
 def _served_by(capture: Capture, version: str | None) -> Capture:
