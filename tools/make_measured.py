@@ -6,8 +6,8 @@ end. The class is the well-formed streams that show the issue, or the malformed 
 an issue of one front end alone, the streams that have its form of tokens. `calls` and `no calls` are the
 streams with and without function calls.
 
-`delivered` counts the well-formed streams that each release of the Python front end delivers completely at
-every step size.
+`delivered` counts the well-formed streams with tool calls that each release of the Python front end delivers
+completely at every step size.
 
 Releases are those with their own engine and those on the stand-in: it cuts every stream exactly as asked, so
 that what differs is the release's. A release counts only where it has a cell.
@@ -81,21 +81,16 @@ def measured_table(folder: Path) -> dict[str, Any]:
 def _delivered(
     releases: Iterable[str], wrong: Mapping[_Cell, bool], scripts: Mapping[str, Script]
 ) -> dict[str, dict[str, Any]]:
-    """By endpoint and class: how many scripts there are, and how many each release delivers completely."""
-    well_formed = [script for script in scripts.values() if script.well_formed]
+    """By endpoint: the number of scripts with tool calls, and how many each release delivers completely."""
+    names = _of_class("calls", [script for script in scripts.values() if script.well_formed])
     return {
         endpoint.value: {
-            kind: {
-                "scripts": sum((endpoint, name, newest) in wrong for name in names),
-                "complete": {
-                    release: sum(wrong.get((endpoint, name, release)) is False for name in names)
-                    for release in releases
-                },
-            }
-            for kind in _CLASSES[1:]
-            for names in [_of_class(kind, well_formed)]
+            "scripts": len({name for where, name, _ in wrong if where is endpoint and name in names}),
+            "complete": {
+                release: sum(wrong.get((endpoint, name, release)) is False for name in names)
+                for release in releases
+            },
         }
-        for newest in [*releases][-1:]
         for endpoint in (Endpoint.CHAT, Endpoint.RESPONSES)
     }
 

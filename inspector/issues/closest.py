@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _SHOWN: Final = 3
 _WORD: Final = re.compile(r"[^\W_]{2,40}")
+_NAMES: Final = frozenset({"gpt", "oss", "gptoss", "20b", "120b", "openai", "vllm"})
+"""Names of the model and the server, which say nothing of the fault."""
 _WORDS: Final = 64
 """Different words of a text that are looked for."""
 _CHARACTERS: Final = 16_000
@@ -48,7 +50,9 @@ def closest(
     Left out are those that a server, or each of some versions of it, does not have.
     """
     words = dict.fromkeys(word.lower() for word in _WORD.findall(text[:_CHARACTERS]))
-    query = " OR ".join(f'"{word}"' for word in islice(words, _WORDS))
+    query = " OR ".join(
+        f'"{word}"' for word in islice((word for word in words if word not in _NAMES), _WORDS)
+    )
     entries = catalogue() if issues is None else issues
     index = _catalogue_index() if entries is catalogue() else _index(entries)
     if index is None or not query:

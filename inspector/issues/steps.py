@@ -271,20 +271,20 @@ def _class(calls: bool | None) -> str:
     return _ANY if calls is None else "calls" if calls else "no calls"
 
 
-def delivered_in_lab(version: str, *, endpoint: Endpoint, calls: bool) -> str:
-    """How many streams of a class a release delivers completely in the matrix; empty if that is not known."""
-    cell = _content()["delivered"].get(endpoint, {}).get(_class(calls), {"complete": {}})
+def delivered_in_lab(version: str, endpoint: Endpoint) -> str:
+    """How many streams with tool calls a release delivers completely in the matrix; empty if unknown."""
+    cell = _content()["delivered"].get(endpoint, {"complete": {}})
     complete: Mapping[str, int] = cell["complete"]
     release = next((release for release in complete if as_version(release) == as_version(version)), None)
     if release is None:
         return ""
-    right = f"{complete[release]} of {cell['scripts']}"
-    streams = f"well-formed {endpoint} streams {'with' if calls else 'without'} tool calls"
-    sentence = f"{DEFAULT.labelled(release)} delivers {right} {streams} completely (lab matrix, docs/lab.md)"
-    best = max(complete, key=complete.__getitem__)
-    if complete[release] < complete[best]:
-        sentence += f"; {best} delivers {complete[best]}"
-    if complete[release] < _NEARLY_ALL * cell["scripts"]:
+    right = f"{complete[release]} of {cell['scripts']} well-formed {endpoint} streams with tool calls"
+    sentence = f"{DEFAULT.labelled(release)} delivers {right} completely (lab matrix, docs/lab.md)"
+    newer = {later: right for later, right in complete.items() if _reached(release, later)}
+    best = max(newer, key=newer.__getitem__)
+    if newer[best] > newer[release]:
+        sentence += f"; {best} delivers {newer[best]}"
+    if newer[release] < _NEARLY_ALL * cell["scripts"]:
         return f"{sentence}."
     return f"{sentence}. Look at the server's flags and at the client first."
 

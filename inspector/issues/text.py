@@ -263,10 +263,12 @@ class _Diagnosing:
         if self.is_log and failures and not self.request_count:
             yield "The log has no lines of requests (the access log is off), so shares are not known."
         versions = {reported.version for reported in self.versions}
-        if len(versions) == 1 and not failures and not self.is_log:
+        described = (
+            not failures and not self.is_log
+        )  # in words: the lab may know whether the release is at fault
+        if len(versions) == 1 and described and _CALLS.search(self.whole):
             endpoint = Endpoint.RESPONSES if _RESPONSES.search(self.whole) else Endpoint.CHAT
-            calls = _CALLS.search(self.whole) is not None
-            if measured := delivered_in_lab(*versions, endpoint=endpoint, calls=calls):
+            if measured := delivered_in_lab(next(iter(versions)), endpoint):
                 yield measured
         if len(versions) > 1:
             yield f"The evidence names several versions of {DEFAULT.label}: {', '.join(sorted(versions))}."
