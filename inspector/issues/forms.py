@@ -77,6 +77,8 @@ def finding_holds(form: FindingForm, finding: Finding, evidence: Evidence) -> bo
         return False
     if form.codes and finding.code not in form.codes:
         return False
+    if form.engines and evidence.reading.engine.name not in form.engines:
+        return False
     if form.severity is not None and finding.severity is not form.severity:
         return False
     texts = (

@@ -180,6 +180,8 @@ class FindingForm(Row, frozen=True, kw_only=True):
     """The finding has one of these kinds."""
     codes: frozenset[Code] = frozenset()
     """It has one of these codes; empty for any."""
+    engines: frozenset[EngineName] = frozenset()
+    """The server is one of these; empty for any."""
     severity: Severity | None = None
     """It has this severity."""
     field: Expression | None = None

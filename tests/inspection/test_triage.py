@@ -131,9 +131,10 @@ def test_a_broken_capture_and_several_are_refused() -> None:
         of_content(one + one, "two")
 
 
-def response(**message: object) -> str:
+def response(fingerprint: str = "vllm-0.27.1-tp1", **message: object) -> str:
     choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": "stop"}
-    return json.dumps({"id": "x", "object": "chat.completion", "choices": [choice]})
+    served = {"id": "x", "object": "chat.completion", "system_fingerprint": fingerprint}
+    return json.dumps({**served, "choices": [choice]})
 
 
 UNPARSED = (
@@ -160,6 +161,14 @@ STRIPPED = "analysisFind it.assistantfinalOslo."
 def test_the_form_of_harmony_in_a_text_decides_the_cause(message: dict[str, str], issue: str) -> None:
     diagnosis, _ = of_content(response(**message).encode(), "dump")
     assert diagnosis.answers[0].issue.id == issue
+
+
+def test_a_server_that_prints_no_stop_tokens_shows_nothing_by_their_absence() -> None:
+    reasoning = "Find it.<|start|>assistant<|channel|>final<|message|>Oslo."
+    content = response("b9311-4f2a7c1d", content="Oslo.", reasoning_content=reasoning)
+    diagnosis, _ = of_content(content.encode(), "dump")
+    assert diagnosis.answers == ()
+    assert diagnosis.failures
 
 
 @pytest.mark.parametrize(
@@ -197,7 +206,7 @@ def test_a_response_that_a_text_quotes_is_judged_like_the_response(text: str) ->
 
 
 def test_the_release_that_a_text_names_is_that_of_the_response_it_quotes() -> None:
-    text = f"gpt-oss on vLLM 0.27.1\n```\n{response(content=UNPARSED)}\n```"
+    text = f"gpt-oss on vLLM 0.27.1\n```\n{response('', content=UNPARSED)}\n```"
     diagnosis, _ = of_content(text.encode(), "post")
     assert diagnosis.version == "0.27.1"
 

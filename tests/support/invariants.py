@@ -230,7 +230,9 @@ def new_causes(made: Delivery, seen: Inspection) -> Iterator[str]:
     for what, after in _reduced(made):
         judged = zip(after.findings, after.causes, strict=True)
         named = {
-            cause.id for finding, cause in judged if cause is not None and finding.severity is Severity.ERROR
+            cause.id
+            for finding, cause in judged
+            if cause is not None and finding.severity is Severity.ERROR and not _written_so(made, finding)
         } - before
         if named and what not in _ENDINGS:
             yield f"without {what}: {', '.join(sorted(named))}"
