@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from inspector.issues.catalogue import catalogue
 from inspector.issues.issue import Issue
 from inspector.issues.ranking import Because, possible_on, version_reason
-from inspector.protocol.engines import Engine
+from inspector.protocol.engines import DEFAULT, Engine
 
 if TYPE_CHECKING:
     import sqlite3
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _SHOWN: Final = 3
 _WORD: Final = re.compile(r"[^\W_]{2,40}")
-_NAMES: Final = frozenset({"gpt", "oss", "gptoss", "20b", "120b", "openai", "vllm"})
+_NAMES: Final = frozenset({"gpt", "oss", "gptoss", "20b", "120b", "openai", DEFAULT.name})
 """Names of the model and the server, which say nothing of the fault."""
 _WORDS: Final = 64
 """Different words of a text that are looked for."""
