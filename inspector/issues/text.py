@@ -164,7 +164,10 @@ class _Diagnosing:
         return self._may(issue)
 
     def _failure(self, message: Message) -> Failure:
-        share = message.count / self.request_count if self.request_count >= _ENOUGH_FOR_MOST else None
+        counted = self.request_count >= max(
+            _ENOUGH_FOR_MOST, message.count
+        )  # more are not one for each request
+        share = message.count / self.request_count if counted else None
         matched = [
             (self.by_id[name], own)
             for name, own in message.matched.items()

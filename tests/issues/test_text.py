@@ -389,6 +389,12 @@ def test_weights_that_were_not_loaded_come_before_the_errors_of_the_parser_after
     assert first("\n".join([*RELOADED, *GARBAGE[:1] * 30])) == "weights-not-loaded"
 
 
+def test_a_message_that_comes_more_often_than_requests_has_no_share() -> None:
+    request = '(APIServer pid=1) INFO:     127.0.0.1:1 - "POST /v1/chat/completions HTTP/1.1" 200 OK'
+    diagnosis = diagnose_text("\n".join([*RELOADED * 3, *[request] * 6, GARBAGE[0]]))
+    assert [failure.share for failure in diagnosis.failures] == [None, 1 / 6]
+
+
 def test_a_warning_after_the_errors_of_the_parser_is_not_their_cause() -> None:
     assert first("\n".join([*GARBAGE[:1] * 30, *RELOADED])) != "weights-not-loaded"
 
