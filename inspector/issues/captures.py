@@ -410,13 +410,13 @@ def _by_message(issue: Issue, finding: Finding) -> list[Reason]:
     if finding.kind not in _WORDS:
         return []
     words = finding.delivered or ""
-    if issue.needs and not any(need.expression.search(words) for need in issue.needs):
-        return []
     for patterns, because in (
         (issue.patterns, Because.MESSAGE),
         (issue.may_match, Because.PART_OF_MESSAGE),
     ):
         if any(pattern.literal in words and pattern.expression.search(words) for pattern in patterns):
+            if issue.needs and not any(need.expression.search(words) for need in issue.needs):
+                return []
             return [Reason(because, f"the message is “{words}”")]
     return []
 
