@@ -180,7 +180,19 @@ def test_a_piece_of_a_header_in_a_name_is_known(name: str) -> None:
     request = {"model": "m", "messages": [{"role": "user", "content": "x"}], "tools": [tool]}
     body = json.loads(response(content=None, tool_calls=[call]))
     diagnosis, _ = of_content(json.dumps({"request": request, "response": body}).encode(), "dump")
-    assert diagnosis.answers[0].issue.id == "tool-name-channel-leak"
+    first = "header-in-tool-name" if name.endswith("json") else "tool-name-channel-leak"
+    assert diagnosis.answers[0].issue.id == first
+
+
+def test_a_piece_of_a_header_in_a_name_asks_an_unknown_server_for_no_release() -> None:
+    call = {
+        "id": "c",
+        "type": "function",
+        "function": {"name": "find_city<|channel|>final", "arguments": "{}"},
+    }
+    diagnosis, _ = of_content(response("", content=None, tool_calls=[call]).encode(), "dump")
+    assert diagnosis.answers[0].issue.id == "header-in-tool-name"
+    assert "vLLM" not in " ".join(diagnosis.steps_for(diagnosis.answers[0].issue))
 
 
 def test_a_request_for_unparsed_text_is_its_cause() -> None:
