@@ -23,6 +23,7 @@ from inspector.issues import Alternative, Cause
 from inspector.issues.issue import Confidence
 from inspector.net.reference_clients import ClientOutcome
 from inspector.protocol.harmony.reconstruction import Certainty
+from inspector.protocol.wire.excerpt import Excerpt
 
 VERSION: Final = 1
 
@@ -102,6 +103,10 @@ def schema() -> dict[str, Any]:
             "unfinished": {
                 "type": "boolean",
                 "description": "True for a recording that still grows, or whose recorder was stopped.",
+            },
+            "excerpt": {
+                "enum": [*(str(excerpt) for excerpt in Excerpt), None],
+                "description": "What the file lacks of the response, or may lack; null for a whole one.",
             },
             "prompt": _or_null("#/$defs/prompt"),
             "violations": {

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from inspector.capture.capture import Capture, Endpoint, Event, EventKind
 from inspector.capture.formats import clip, count
+from inspector.protocol.wire.excerpt import excerpt_of
 from inspector.protocol.wire.responses import TERMINAL_TYPES
 from inspector.protocol.wire.stream import brief, loads
 
@@ -95,11 +96,14 @@ class Violation:
 def schema_violations(capture: Capture) -> tuple[Violation, ...]:
     """Each way in which the streamed events break the schema, in their order; content never raises.
 
-    Chat and Responses; a body that is not streamed has no events, and an error page breaks no schema.
+    Chat and Responses; a body that is not streamed has no events, an error page breaks no schema, and of an
+    excerpt the other events are unknown.
     """
     check: _ChatCheck | _ResponsesCheck
     match capture.header.endpoint:
         case _ if (capture.header.status or 200) >= _ERRORS_FROM:
+            return ()
+        case _ if excerpt_of(capture.header, capture.events, capture.end) is not None:
             return ()
         case Endpoint.CHAT:
             check = _ChatCheck()

@@ -27,6 +27,7 @@ from inspector.protocol.harmony.tracker import HarmonyTracker
 from inspector.protocol.harmony.transcript import Transcript
 from inspector.protocol.harmony.vocab import Marker, encode
 from inspector.protocol.wire.endpoints import EndpointSpec, spec_of
+from inspector.protocol.wire.excerpt import Excerpt, excerpt_of, is_recorded
 from inspector.protocol.wire.final_messages import reconstructed
 from inspector.protocol.wire.repeats import repeated_events
 from inspector.protocol.wire.stream import Stream, StreamChoice
@@ -188,6 +189,22 @@ class Reading:
             return ""
         named = f" of the model {clip(model, _MODEL_SHOWN)!r}" if model else ""
         return f"The tokens{named} are not Harmony, the format of gpt-oss, so nothing was checked."
+
+    @property
+    def excerpt(self) -> Excerpt | None:
+        """What the file lacks of the response, or may lack, and no server need have lost.
+
+        None for a recording, which knows how the connection ended, and for a response from its beginning to
+        its end.
+        """
+        streamed = self.ended and self.spec.delivers and not self.stream.bodies
+        if not streamed or is_recorded(self.header, self.end):
+            return None
+        if (excerpt := excerpt_of(self.header, self.events, self.end)) is not None:
+            return excerpt
+        finished = all(choice.finish_reason is not None for choice in self.choices)
+        reported = finished or self.stream.errors or self.stream.terminal_event is not None
+        return None if reported else Excerpt.END
 
     @property
     def choice(self) -> ChoiceReading:

@@ -134,6 +134,8 @@ class Header:
     """What wrote this: the recorder, or the importer and the kind of file."""
     from_client: bool = False
     """True for events that a program got from its client library, which keeps `[DONE]` to itself."""
+    excerpt: bool = False
+    """True for a part of a response, as its file shows: events are left out, or all but their deltas."""
     script: tuple[int, ...] | None = None
     """Token IDs that the lab made the model sample; used as evidence only on request."""
     extra: Mapping[str, Any] = field(default_factory=dict)
@@ -172,7 +174,7 @@ _quoted: Final = json.encoder.encode_basestring_ascii
 _FORMAT: Final = "harmony_capture"
 _LATEST_S: Final = 1e9  # about 30 years: no stream takes longer, and this bound rejects NaN too
 _TEXTS: Final = ("model", "server_version", "owned_by", "started_at", "source")
-_FLAGS: Final = ("endpoint_guessed", "from_client")
+_FLAGS: Final = ("endpoint_guessed", "from_client", "excerpt")
 _KNOWN: Final = {
     *(_FORMAT, "endpoint", "request", "status", "traceparent", "script", "notes"),
     *_FLAGS,
@@ -388,6 +390,7 @@ def _header(line: str, name: str, number: int) -> tuple[Header, tuple[str, ...]]
         traceparent=traceparent_in(row.get("traceparent")),
         source=row.get("source") or "",
         from_client=bool(row.get("from_client")),
+        excerpt=bool(row.get("excerpt")),
         script=None if script is None else tuple(script),
         extra={key: value for key, value in row.items() if key not in _KNOWN},
     )

@@ -109,6 +109,7 @@ def audit_row(name: str, inspection: Inspection) -> dict[str, Any]:
         "server_version": reading.server_version,
         "evidence": str(choice.evidence),
         "unfinished": not reading.ended,
+        "excerpt": None if reading.excerpt is None else str(reading.excerpt),
         "verdict": {
             "level": str(verdict.level),
             "outcome": str(verdict.outcome),

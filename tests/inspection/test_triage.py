@@ -47,7 +47,7 @@ def answer(arguments: str) -> bytes:
 
 def streamed(arguments: str) -> bytes:
     call = {"index": 0, "id": "c", "type": "function", "function": {"name": "f", "arguments": arguments}}
-    deltas = [({"tool_calls": [call]}, None), ({}, "tool_calls")]
+    deltas = [({"role": "assistant", "tool_calls": [call]}, None), ({}, "tool_calls")]
     chunks = [
         {
             "id": "x",

@@ -66,7 +66,7 @@ def _of_choice(findings: Iterable[Finding], choice: ChoiceReading) -> list[Findi
 def _findings(
     reading: Reading, aligned: Mapping[int, Alignment | None], transmission: Transmission
 ) -> Iterator[Finding]:
-    for choice in reading.choices:
+    for choice in () if transmission.gap is IdsGap.EXCERPT else reading.choices:
         if choice.has_ids:
             yield from _by_tokens(reading, choice, aligned[choice.index], transmission.gap)
         elif choice.has_finals:

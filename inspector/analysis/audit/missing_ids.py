@@ -28,6 +28,8 @@ class IdsGap(StrEnum):
     """Chunks in the middle of the stream have neither IDs nor text, and nothing is counted."""
     UNEXPLAINED = "unexplained"
     """Text arrived that no ID accounts for, and nothing is counted: it may be of missing IDs, or added."""
+    EXCERPT = "excerpt"
+    """The capture is a part of the response."""
     RELEASE = "release"
     """Its release leaves some out (vLLM to 0.12, issue 27482), and nothing is counted."""
 
@@ -39,6 +41,8 @@ def ids_missing(reading: Reading, aligned: Mapping[int, Alignment | None]) -> Id
     vLLM to 0.12 sends no chat chunk, and so no ids, for tokens without text of their own; a stream of it that
     has no count, because it ended in an error, is taken so too when its ids do not begin a header.
     """
+    if reading.excerpt is not None and reading.excerpt.is_certain:
+        return IdsGap.EXCERPT
     if any(choice.has_finals for choice in reading.choices):
         return None  # no id was expected: the tokens of its messages are compared with the count
     received = sum(len(choice.tokens) for choice in reading.choices)
@@ -70,7 +74,7 @@ def ids_missing(reading: Reading, aligned: Mapping[int, Alignment | None]) -> Id
 
 def covers(reading: Reading, gap: IdsGap | None) -> bool:
     """Whether the evidence is of the whole response: the tokens of every choice, to its end."""
-    if reading.unread or reading.foreign or not reading.ended:
+    if reading.unread or reading.foreign or not reading.ended or reading.excerpt is not None:
         return False
     if not reading.spec.delivers:
         return True

@@ -42,6 +42,8 @@ _CLOSED_BY: Final[Mapping[ClosedBy, EndCode]] = {
     ClosedBy.RECORDER: Code.CLOSED_BY_RECORDER,
 }
 _BODY_SHOWN: Final = 400
+_OF_THE_WHOLE: Final = frozenset({"no_item", "item_id", "sequence"})
+"""Notices that say something only where all events are there."""
 
 
 def server_errors(reading: Reading) -> list[ServerError]:
@@ -73,7 +75,7 @@ def end_findings(reading: Reading, errors: Sequence[ServerError], *, ids_missing
             event_end=error.event + 1 if reading.events else None,
             delivered=error.message,
         )
-    if reading.ended and not reading.stopped:
+    if reading.ended and not reading.stopped and reading.excerpt is None:
         disconnected = _disconnected(reading, error_reported=bool(errors))
         if disconnected is not None:
             yield disconnected
@@ -200,7 +202,7 @@ def _limit_reached(reading: Reading) -> int | None:
 
 def _no_finish_reason(reading: Reading) -> Iterator[Finding]:
     """A response that says of no choice why it ended: an agent that waits for the reason goes on for ever."""
-    if not reading.spec.delivers or reading.spec.terminal_types or reading.header.from_client:
+    if not reading.spec.delivers or reading.spec.terminal_types:
         return
     if any(choice.finish_reason is not None for choice in reading.choices) or not reading.events:
         return
@@ -314,16 +316,22 @@ def _count_code(
 def _notices(reading: Reading) -> Iterator[Finding]:
     # An error page that is not JSON is reported as the server's error already.
     rejected = reading.header.status is not None and reading.header.status >= _ERROR_STATUS
+    excerpt = reading.excerpt is not None and reading.excerpt.is_certain
     for notice in reading.stream.notices.values():
-        if not (rejected and notice.key == "not_json"):
+        unfounded = excerpt and _kind_of(notice) in _OF_THE_WHOLE
+        if not unfounded and not (rejected and notice.key == "not_json"):
             yield _notice_finding(notice)
+
+
+def _kind_of(notice: Notice) -> str:
+    return notice.key.partition(":")[0]
 
 
 def _notice_finding(notice: Notice) -> Finding:
     return Finding(
         kind=Kind.PROTOCOL,
         severity=Severity.WARNING,
-        facts=ProtocolNotice(notice=notice.key.partition(":")[0], detail=notice.detail, times=notice.times),
+        facts=ProtocolNotice(notice=_kind_of(notice), detail=notice.detail, times=notice.times),
         field=notice.field,
         event_start=notice.event,
         event_end=notice.last + 1,

@@ -28,6 +28,7 @@ from inspector.capture.deltas import REASONING
 from inspector.capture.formats import clip, listed
 from inspector.protocol.engines import Engine
 from inspector.protocol.harmony.reconstruction import Certainty, Reconstruction
+from inspector.protocol.wire.excerpt import Excerpt
 from inspector.protocol.wire.stream import ServerError
 
 
@@ -85,6 +86,7 @@ _GAPS: Final[Mapping[IdsGap, str]] = {
     IdsGap.CHUNKS: "Some chunks of the stream have no token IDs, so lost text cannot be detected.",
     IdsGap.UNEXPLAINED: "Some delivered text has no token IDs, so lost text cannot be detected.",
     IdsGap.RELEASE: "No loss found, but the server sent only some of its token IDs.",
+    IdsGap.EXCERPT: "Parts of the response are missing here, so lost text cannot be detected.",
 }
 _ANALYSIS: Final = "analysis"
 _DROPPED_BY: Final = "vLLM before 0.14, Dynamo before June 2026, llama.cpp and vllm-mlx"
@@ -92,6 +94,15 @@ _DROPPED_BY: Final = "vLLM before 0.14, Dynamo before June 2026, llama.cpp and v
 _LEFT: Final = frozenset({Code.TOKEN_IN_TEXT, Code.TOKEN_IN_NAME, Code.HEADER_WORD_IN_NAME})
 _SEPARATES: Final = "separate_reasoning"
 """The key with which SGLang is asked to leave the reasoning in the content."""
+_EXCERPTS: Final[Mapping[Excerpt, str]] = {
+    Excerpt.BEGINNING: "An excerpt: its first event is not the first of a response",
+    Excerpt.INSIDE: "An excerpt: parts of the stream are left out",
+    Excerpt.END: "An excerpt, or a stream that broke off: the response does not end here",
+}
+_WHOLE: Final = (
+    "To find out more, record the response with `python -m inspector record`, which keeps all of it and how its "
+    "connection ended."
+)
 _BY_COUNT: Final = "Another text of as many tokens cannot be ruled out."
 _WARNINGS: Final = (
     Kind.ABORTED,
@@ -125,6 +136,8 @@ def verdict(
 
 def _unended(reading: Reading) -> str:
     """The state of a response that did not end, or whose recording did not; empty for others."""
+    if reading.excerpt is not None and not reading.unread:
+        return _EXCERPTS[reading.excerpt]
     unfinished = not reading.ended and reading.stream.terminal_event is None
     if not (reading.stopped or unfinished) or reading.unread:
         return ""
@@ -161,6 +174,13 @@ def _verdict(reading: Reading, findings: Sequence[Finding], transmission: Transm
             blame=blame,
             clauses=tuple(statements),
         )
+    if reading.excerpt is not None:
+        nothing = (
+            "nothing wrong was found in it"
+            if transmission.gap or not reading.choice.has_ids
+            else "nothing was lost until then"
+        )
+        return Verdict(level=Level.UNKNOWN, sentence=f"{_EXCERPTS[reading.excerpt]}; {nothing}.", why=_WHOLE)
     blind = [choice for choice in reading.choices if choice.evidence in _BLIND]
     unproven = reading.stream.final_object is not None or reading.choice.evidence is Evidence.FINAL_OBJECT
     if unproven and not reading.choice.has_ids and reading.choice.rebuilt is None:

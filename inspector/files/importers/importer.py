@@ -16,6 +16,8 @@ from inspector.capture.errors import CaptureError
 from inspector.files.importers.payloads import loads
 
 _JSON: Final = re.compile(rb"\s*[\[{]")
+_LEFT_OUT: Final = re.compile(rb"^[ \t>]*(?:\[?\.{3,}\]?|\xe2\x80\xa6)[ \t]*\r?$", re.MULTILINE)
+"""A line that stands for others; text of a model has its line feeds as escapes in all that is streamed."""
 _NUMERIC: Final = b"0123456789+-,; \t\r\n[]()"
 _HEAD: Final = 65536
 _MAGIC: Final = {
@@ -55,6 +57,11 @@ class Content:
     def is_numeric(self) -> bool:
         """True if it has only numbers and separators."""
         return not self.data[:4096].translate(None, _NUMERIC) and not self.data.translate(None, _NUMERIC)
+
+    @property
+    def is_shortened(self) -> bool:
+        """True if a line of it stands for lines that its author left out."""
+        return _LEFT_OUT.search(self.data) is not None
 
     @property
     def has_too_many_numbers(self) -> bool:

@@ -25,7 +25,8 @@ from inspector.protocol.wire.endpoints import DONE, endpoint_of_payload
 _HEAD: Final = 2**20
 _LOOKED: Final = 64
 """Values that are looked at to tell whether a file has responses."""
-_BETWEEN: Final = re.compile(r"[\s,\x1e]*")  # RFC 7464 begins each value with a record separator
+_BETWEEN: Final = re.compile(r"(?:[\s,\x1e\u2026]|\.{3})*")
+"""RFC 7464 begins each value with a record separator; dots stand for values that somebody left out."""
 _CUT: Final = "Line {:,} is truncated; all before it was read."
 
 

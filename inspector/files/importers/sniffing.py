@@ -4,9 +4,10 @@
 their size.
 """
 
+from dataclasses import replace
 from typing import Final, NoReturn
 
-from inspector.capture.capture import Capture
+from inspector.capture.capture import Capture, Endpoint
 from inspector.capture.errors import CaptureError
 from inspector.files.importers.importer import Content, refuse_binary
 from inspector.files.importers.payloads import shown
@@ -30,7 +31,13 @@ def sniff_and_read(data: bytes, name: str) -> list[Capture]:
     importer = next((row for row in IMPORTERS if row.sniff(content)), None)
     if importer is None:
         _reject(content)
-    return importer.read(content)
+    captures = importer.read(content)
+    return [_excerpt(capture) for capture in captures] if content.is_shortened else captures
+
+
+def _excerpt(capture: Capture) -> Capture:
+    by_tokens = capture.header.endpoint is Endpoint.TOKENS  # Harmony text has lines of the model
+    return capture if by_tokens else replace(capture, header=replace(capture.header, excerpt=True))
 
 
 def _reject(content: Content) -> NoReturn:

@@ -7,7 +7,7 @@ from inspector.analysis.reading import read
 from inspector.capture.capture import Capture, Endpoint, Event, Header
 from inspector.protocol.harmony.vocab import encode
 from tests.support.audits import ANALYSIS, GOOD, STOP, brief, changed, found, said
-from tests.support.streams import Step, chat, chat_chunk
+from tests.support.streams import CLOSED, Step, chat, chat_chunk
 
 
 def places(finding: Finding) -> tuple[int | None, int | None, int | None, int | None]:
@@ -132,7 +132,9 @@ def test_a_character_sent_in_halves_is_garbled() -> None:
         "[DONE]",
     ]
     (finding,) = found(
-        Capture(header=Header(endpoint=Endpoint.CHAT), events=[Event(payload) for payload in data])
+        Capture(
+            header=Header(endpoint=Endpoint.CHAT), events=[Event(payload) for payload in data], end=CLOSED
+        )
     )
     assert brief([finding]) == [(Kind.GARBLED, "content", "👋", "\ufffd\ufffd")]
     assert (finding.token_start, finding.token_end) == (4, 5)
@@ -148,7 +150,11 @@ def test_a_character_held_back_to_its_last_token_is_no_finding() -> None:
         "[DONE]",
     ]
     assert (
-        found(Capture(header=Header(endpoint=Endpoint.CHAT), events=[Event(payload) for payload in data]))
+        found(
+            Capture(
+                header=Header(endpoint=Endpoint.CHAT), events=[Event(payload) for payload in data], end=CLOSED
+            )
+        )
         == []
     )
 
@@ -161,7 +167,9 @@ def test_a_character_that_the_end_cuts_off_may_come_or_not(sent: str) -> None:
         "[DONE]",
     ]
     findings = found(
-        Capture(header=Header(endpoint=Endpoint.CHAT), events=[Event(payload) for payload in data])
+        Capture(
+            header=Header(endpoint=Endpoint.CHAT), events=[Event(payload) for payload in data], end=CLOSED
+        )
     )
     assert [finding.kind for finding in findings] == [Kind.TRUNCATED]
 

@@ -338,7 +338,7 @@ def test_every_choice_is_compared() -> None:
             for n, text in enumerate(("same", second))
         ]
         header = Header(endpoint=Endpoint.CHAT, status=200)
-        return Capture(header=header, events=[Event(payload) for payload in [*data, "[DONE]"]])
+        return Capture(header=header, events=[Event(payload) for payload in [*data, "[DONE]"]], end=CLOSED)
 
     comparison = compared(two("red"), two("blue"))
     assert comparison.outcome is Outcome.TOKENS
