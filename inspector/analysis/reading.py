@@ -197,7 +197,9 @@ class Reading:
         None for a recording, which knows how the connection ended, and for a response from its beginning to
         its end.
         """
-        streamed = self.ended and self.spec.delivers and not self.stream.bodies
+        if not self.spec.delivers:
+            return Excerpt.END if self.header.excerpt else None
+        streamed = self.ended and not self.stream.bodies
         if not streamed or is_recorded(self.header, self.end):
             return None
         if (excerpt := excerpt_of(self.header, self.events, self.end)) is not None:

@@ -47,9 +47,48 @@ def objects() -> list[ChatCompletionChunk]:
     return [ChatCompletionChunk.model_validate(chunk) for chunk in CHUNKS]
 
 
+DELTAS: list[dict[str, Any]] = [
+    {"role": "assistant", "content": ""},
+    {"reasoning": "Green"},
+    {"content": "Moss."},
+    {},
+]
+
+
+def ollama(message: dict[str, Any], **more: object) -> dict[str, Any]:
+    """A line of Ollama's /api/chat."""
+    stamp = "2026-10-01T00:00:00Z"
+    return {
+        "model": "gpt-oss:20b",
+        "created_at": stamp,
+        "message": {"role": "assistant", **message},
+        "done": False,
+        **more,
+    }
+
+
+WEIGHED = {"function": {"name": "weigh", "arguments": {"grams": 7}}}
+OLLAMA = [
+    ollama({"content": "", "thinking": "Weigh"}),
+    ollama({"content": "", "thinking": " it."}),
+    ollama({"content": "", "tool_calls": [WEIGHED]}),
+    ollama({"content": ""}, done=True, done_reason="stop", prompt_eval_count=80, eval_count=25),
+]
+
 FORMS: dict[str, bytes] = {
     name: text.encode()
     for name, text in {
+        "deltas": lines(DELTAS),
+        "choices": lines({"index": 0, "delta": delta, "finish_reason": None} for delta in DELTAS),
+        "ollama": lines(OLLAMA),
+        "ollama whole": json.dumps(ollama({"content": "Moss."}, done=True, done_reason="stop", eval_count=9)),
+        "printed steps": f"step one -- out.token_ids={IDS[:4]} --\nstep two -- out.token_ids={IDS[4:]} --\n",
+        "issue": f"### Bug\n\nThe answer:\n\n```json\n{json.dumps(BODY, indent=2)}\n```\n\nThanks!\n",
+        "log of llama": (
+            f"srv  update_chat_: Parsing chat message: {COMPLETION[:50]}\n"
+            f"srv  update_chat_: Parsing chat message: {COMPLETION.removesuffix('<|return|>')}\n"
+            "srv  log_server_r: request: POST /v1/chat/completions 127.0.0.1 200\n"
+        ),
         "lines": lines(CHUNKS),
         "array": json.dumps(CHUNKS),
         "events": lines(EVENTS),

@@ -86,7 +86,6 @@ _GAPS: Final[Mapping[IdsGap, str]] = {
     IdsGap.CHUNKS: "Some chunks of the stream have no token IDs, so lost text cannot be detected.",
     IdsGap.UNEXPLAINED: "Some delivered text has no token IDs, so lost text cannot be detected.",
     IdsGap.RELEASE: "No loss found, but the server sent only some of its token IDs.",
-    IdsGap.EXCERPT: "Parts of the response are missing here, so lost text cannot be detected.",
 }
 _ANALYSIS: Final = "analysis"
 _DROPPED_BY: Final = "vLLM before 0.14, Dynamo before June 2026, llama.cpp and vllm-mlx"
@@ -99,6 +98,7 @@ _EXCERPTS: Final[Mapping[Excerpt, str]] = {
     Excerpt.INSIDE: "An excerpt: parts of the stream are left out",
     Excerpt.END: "An excerpt, or a stream that broke off: the response does not end here",
 }
+_UNPRINTED: Final = "An excerpt: the token that ends a turn was not printed"
 _WHOLE: Final = (
     "To find out more, record the response with `python -m inspector record`, which keeps all of it and how its "
     "connection ended."
@@ -134,10 +134,14 @@ def verdict(
     return replace(judged, outcome=outcome, why=f"{state}. {judged.why}", blame="")
 
 
+def _excerpt(reading: Reading, excerpt: Excerpt) -> str:
+    return _EXCERPTS[excerpt] if reading.spec.delivers else _UNPRINTED
+
+
 def _unended(reading: Reading) -> str:
     """The state of a response that did not end, or whose recording did not; empty for others."""
     if reading.excerpt is not None and not reading.unread:
-        return _EXCERPTS[reading.excerpt]
+        return _excerpt(reading, reading.excerpt)
     unfinished = not reading.ended and reading.stream.terminal_event is None
     if not (reading.stopped or unfinished) or reading.unread:
         return ""
@@ -177,10 +181,12 @@ def _verdict(reading: Reading, findings: Sequence[Finding], transmission: Transm
     if reading.excerpt is not None:
         nothing = (
             "nothing wrong was found in it"
-            if transmission.gap or not reading.choice.has_ids
+            if transmission.gap or not (reading.choice.has_ids and reading.spec.delivers)
             else "nothing was lost until then"
         )
-        return Verdict(level=Level.UNKNOWN, sentence=f"{_EXCERPTS[reading.excerpt]}; {nothing}.", why=_WHOLE)
+        return Verdict(
+            level=Level.UNKNOWN, sentence=f"{_excerpt(reading, reading.excerpt)}; {nothing}.", why=_WHOLE
+        )
     blind = [choice for choice in reading.choices if choice.evidence in _BLIND]
     unproven = reading.stream.final_object is not None or reading.choice.evidence is Evidence.FINAL_OBJECT
     if unproven and not reading.choice.has_ids and reading.choice.rebuilt is None:

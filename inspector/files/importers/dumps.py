@@ -78,6 +78,7 @@ CURL: Final = Importer(
     becomes="events without times; the endpoint is detected from the payloads, the status from the headers",
     suffixes=(".txt", ".sse"),
     begins=rb"HTTP/[0-9.]+ [0-9]|(?:data|event|id|retry)?:",
+    by_lines=True,
     sniff=sniff,
     read=read,
 )

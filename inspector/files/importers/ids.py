@@ -12,7 +12,7 @@ from typing import Final
 from inspector.capture.bounds import TOKENS, over
 from inspector.capture.capture import Capture, Endpoint, Event, Header
 from inspector.capture.errors import CaptureError
-from inspector.files.importers.importer import Content, Importer
+from inspector.files.importers.importer import JSON, Content, Importer
 from inspector.files.importers.payloads import NO_RESPONSE, shown
 from inspector.files.importers.sglang import is_result
 from inspector.protocol.wire.endpoints import endpoint_of_payload
@@ -110,7 +110,7 @@ IDS: Final = Importer(
     ),
     becomes="a `tokens` capture with one event, the list",
     suffixes=(".json", ".txt"),
-    begins=rb"[\[{]|[0-9]{1,6}(?:[\s,]+[0-9]{1,6}){3}",
+    begins=JSON + rb"|[0-9]{1,6}(?:[\s,]+[0-9]{1,6}){3}",
     sniff=sniff,
     read=read,
 )

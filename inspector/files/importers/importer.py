@@ -6,16 +6,18 @@ order; the first whose `sniff` is true reads the file, and nothing else decides.
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
 from inspector.capture.bounds import TOKENS, over
-from inspector.capture.capture import Capture
+from inspector.capture.capture import Capture, Endpoint
 from inspector.capture.errors import CaptureError
 from inspector.files.importers.payloads import loads
 
-_JSON: Final = re.compile(rb"\s*[\[{]")
+JSON: Final = rb"\{|\[(?![0-9]{1,4}[-/:][0-9]|(?!null\]|true\]|false\]|NaN\])[A-Za-z][\w .-]*\])"
+"""How a JSON object or array begins, and no line of a log with a time or a level in brackets."""
+_JSON: Final = re.compile(rb"\s*(?:%b)" % JSON)
 _LEFT_OUT: Final = re.compile(rb"^[ \t>]*(?:\[?\.{3,}\]?|\xe2\x80\xa6)[ \t]*\r?$", re.MULTILINE)
 """A line that stands for others; text of a model has its line feeds as escapes in all that is streamed."""
 _NUMERIC: Final = b"0123456789+-,; \t\r\n[]()"
@@ -102,6 +104,10 @@ class Content:
         """The JSON object; empty for anything else."""
         return self._parsed if self.begins_as_json and isinstance(self._parsed, dict) else {}
 
+    def part(self, data: bytes) -> "Content":
+        """A part of it, as another importer reads it."""
+        return Content(data, self.name, self._formats)
+
     def unsupported(self, why: str) -> CaptureError:
         """An error that names the supported formats."""
         return CaptureError(self.name, f"{why}; use {self._formats}")
@@ -124,10 +130,25 @@ class Importer:
     begins: bytes = b""
     """A pattern of its first bytes behind white space, for code that has only the head of a file and asks
     whether it may be a capture; empty for a format that begins as any text may."""
+    by_lines: bool = False
+    """Whether people leave out lines of such a file and write dots for them."""
     sniff: Callable[[Content], bool]
     """Whether content has this format, valid or damaged; called only if no row above it has said so."""
     read: Callable[[Content], list[Capture]]
     """The captures, one or more; raises CaptureError."""
+
+
+def read_as(importer: Importer, content: Content) -> list[Capture]:
+    """The captures of content that the importer knows; excerpts where lines are left out."""
+    captures = importer.read(content)
+    if not importer.by_lines or not content.is_shortened:
+        return captures
+    return [
+        capture
+        if capture.header.endpoint is Endpoint.TOKENS
+        else replace(capture, header=replace(capture.header, excerpt=True))
+        for capture in captures
+    ]
 
 
 def refuse_binary(data: bytes, name: str, formats: str) -> None:

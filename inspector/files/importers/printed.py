@@ -7,7 +7,7 @@ prefix; what is between expressions is ignored. A printout that Python abbreviat
 import ast
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Final
@@ -20,6 +20,7 @@ from inspector.files.importers.ids import ids_in
 from inspector.files.importers.importer import Content, Importer
 from inspector.files.importers.sglang import joined
 from inspector.files.importers.values import Responses, holds_response
+from inspector.protocol.harmony.vocab import Marker
 
 _Key = int | tuple[str | int | None, int | None]
 """What tells apart the responses of a file: its place, or request and choice."""
@@ -37,9 +38,12 @@ _BEGINS: Final = re.compile(
 )
 _LABEL_AT_MOST: Final = 100
 _LABELLED: Final = re.compile(rf"(?:^|\n)\s*{_LABEL}\Z")
+_INSIDE: Final = re.compile(r"\b(?!prompt)\w{0,40}token_ids ?[=:] ?\Z")
+"""The name of a list in the middle of a line."""
 _NAMED: Final = re.compile(
     rb"\b(?:ChatCompletion(?:Chunk)?|Completion|ModelResponse(?:Stream)?|RequestOutput|Response\w{0,60}Event)"
     rb"(?:\[[\w., ]{1,80}\])?\(\w+=|\bout=\{'"  # the last is SGLang's log (--log-requests)
+    rb"|\b(?!prompt)\w{0,40}token_ids ?[=:] ?\["
 )
 _OPEN: Final = re.compile(rf"{_NAME}\(|(?:[A-Za-z_][\w.]{{0,80}})?[\[({{]")
 _TOKEN: Final = re.compile(r"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"|[\[({]|[\])}]", re.DOTALL)
@@ -47,7 +51,9 @@ _OBJECT: Final = re.compile(rf"\s*(?:{_NAME}\(\w+=|{{)")
 _NUMBERS: Final = re.compile(r"\[\s*(?:\w+\.)*u?int\d*\(")
 _ELLIPSIS: Final = re.compile(rb"[\s\[(0-9,;+-]*\.\.\.[\s\])0-9,;.+-]*")
 _OURS: Final = re.compile(r"chat\.completion|text_completion|type='response\.|token_ids=")
+_ENDS: Final = frozenset({Marker.RETURN, Marker.CALL})
 _CUT: Final = "The last value is truncated; all before it was read."
+_STEPS: Final = "{:,} printed lists are read as the steps of one completion."
 _WRAPS: Final = "print the list itself (.tolist(), repr) and save it again"
 
 
@@ -88,6 +94,7 @@ def read(content: Content) -> list[Capture]:
         raise CaptureError(content.name, abbreviated)
     responses = Responses(content.name, "Python text")
     lists: dict[_Key, tuple[list[int] | None, list[list[int]]]] = {}
+    step = -1
     for number, (text, labelled) in enumerate(_expressions(content.data.decode("utf-8", "replace"), notes)):
         try:
             value = _value(text)
@@ -105,20 +112,40 @@ def read(content: Content) -> list[Capture]:
             why = f"holds {size:,} lists of token IDs, perhaps with padding; print one of them"
             raise CaptureError(content.name, why)
         for key, prompt, ids in _outputs(value, labelled=labelled):
+            if key is None and text.startswith("["):
+                steps = lists[step][1] if step in lists else []
+                step = step if _continues(steps, ids) else number
+                key = step  # noqa: PLW2901
             lists.setdefault(number if key is None else key, (prompt, []))[1].append(ids)
             if len(lists) > CAPTURES:
                 raise CaptureError(content.name, over(CAPTURES, "lists of token IDs"))
-    captures = responses.captures() + [_ids(prompt, parts) for prompt, parts in lists.values()]
+    captures = responses.captures() + [
+        _ids(prompt, parts, steps=isinstance(key, int) and len(parts) > 1)
+        for key, (prompt, parts) in lists.items()
+    ]
     if not captures:
         raise content.unsupported("no printed value is a response or a list of token IDs")
     captures[-1] = replace(captures[-1], notes=(*captures[-1].notes, *notes))
     return captures
 
 
-def _ids(prompt: list[int] | None, parts: list[list[int]]) -> Capture:
+def _continues(steps: Sequence[list[int]], ids: list[int]) -> bool:
+    """Whether a list is of the same completion as those before: it begins with the last, or goes on after it."""
+    so_far = [0, 0, *(token for step in steps[-2:] for token in step[-2:])]
+    if not steps or not ids:
+        return False
+    if len(ids) > len(steps[-1]) and ids[: len(steps[-1])] == steps[-1]:
+        return True
+    if ids[0] == Marker.START or so_far[-1] in _ENDS:
+        return so_far[-1] == Marker.END
+    return ids[0] != Marker.CHANNEL or so_far[-2] == Marker.START
+
+
+def _ids(prompt: list[int] | None, parts: list[list[int]], *, steps: bool) -> Capture:
     request = {"prompt": prompt} if prompt else {}
     header = Header(endpoint=Endpoint.TOKENS, request=request, source="token IDs printed by Python")
-    return Capture(header=header, events=[Event(json.dumps(joined(parts)))])
+    notes = (_STEPS.format(len(parts)),) if steps else ()
+    return Capture(header=header, events=[Event(json.dumps(joined(parts)))], notes=notes)
 
 
 def _outputs(value: object, *, labelled: bool) -> list[tuple[_Key | None, list[int] | None, list[int]]]:
@@ -156,7 +183,7 @@ def _expressions(text: str, notes: list[str]) -> Iterator[tuple[str, bool]]:
         expression = text[opened.start() : end]
         before = text[max(opened.start() - _LABEL_AT_MOST, 0) : opened.start()]
         named = len(opened[0]) > 1 or _NUMBERS.match(expression) is not None
-        yield expression, named or _LABELLED.search(before) is not None
+        yield expression, named or any(label.search(before) for label in (_LABELLED, _INSIDE))
         at = end
 
 
@@ -221,6 +248,7 @@ PRINTED: Final = Importer(
     ),
     suffixes=(".txt", ".log"),
     begins=_BEGINS.pattern.removeprefix(rb"\s*"),
+    by_lines=True,
     sniff=sniff,
     read=read,
 )

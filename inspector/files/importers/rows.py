@@ -17,7 +17,7 @@ from inspector.capture.capture import Capture
 from inspector.capture.errors import CaptureError
 from inspector.files.importers.dumps import captures_of
 from inspector.files.importers.ids import has_ids
-from inspector.files.importers.importer import Content, Importer
+from inspector.files.importers.importer import JSON, Content, Importer
 from inspector.files.importers.payloads import is_cut_character, is_stream, stream_answer
 from inspector.files.importers.values import Responses, holds_response, is_bare_error
 from inspector.protocol.wire.endpoints import DONE, endpoint_of_payload
@@ -53,15 +53,23 @@ def read(content: Content) -> list[Capture]:
     if (text := _stream(content.items)) is not None:
         return captures_of(stream_answer(text.encode("utf-8", "replace"), content.name), content)
     notes: list[str] = []
-    values: Iterator[object] | list[object] | None = content.items or ([content.row] if content.row else None)
-    responses = Responses(content.name, "JSON" if values else "JSON Lines", "value" if values else "row")
-    for value in values or _values(_text(content), content.name, notes):
+    whole = bool(content.items or content.row)
+    responses = Responses(content.name, "JSON" if whole else "JSON Lines", "value" if whole else "row")
+    for value in values_of(content, notes):
         responses.add(value)
     captures = responses.captures()
     if not captures:
         raise content.unsupported("no value has a response of chat completions, Responses or completions")
     captures[-1] = replace(captures[-1], notes=(*captures[-1].notes, *notes))
     return captures
+
+
+def values_of(content: Content, notes: list[str]) -> Iterator[object]:
+    """The values of an array, or one after another; raises CaptureError for a damaged one."""
+    if content.items or content.row:
+        yield from content.items or [content.row]
+    else:
+        yield from _values(_text(content), content.name, notes)
 
 
 def _stream(items: list[object] | None) -> str | None:
@@ -129,7 +137,8 @@ ROWS: Final = Importer(
         "together by their `id`. Chunks from a client library have no `[DONE]`, which is then not missed"
     ),
     suffixes=(".jsonl", ".json"),
-    begins=rb"[\[{]",
+    begins=JSON,
+    by_lines=True,
     sniff=sniff,
     read=read,
 )

@@ -4,12 +4,11 @@
 their size.
 """
 
-from dataclasses import replace
 from typing import Final, NoReturn
 
-from inspector.capture.capture import Capture, Endpoint
+from inspector.capture.capture import Capture
 from inspector.capture.errors import CaptureError
-from inspector.files.importers.importer import Content, refuse_binary
+from inspector.files.importers.importer import Content, read_as, refuse_binary
 from inspector.files.importers.payloads import shown
 from inspector.files.importers.server_log import is_log_without_ids
 from inspector.files.importers.table import FORMATS, IMPORTERS
@@ -31,13 +30,7 @@ def sniff_and_read(data: bytes, name: str) -> list[Capture]:
     importer = next((row for row in IMPORTERS if row.sniff(content)), None)
     if importer is None:
         _reject(content)
-    captures = importer.read(content)
-    return [_excerpt(capture) for capture in captures] if content.is_shortened else captures
-
-
-def _excerpt(capture: Capture) -> Capture:
-    by_tokens = capture.header.endpoint is Endpoint.TOKENS  # Harmony text has lines of the model
-    return capture if by_tokens else replace(capture, header=replace(capture.header, excerpt=True))
+    return read_as(importer, content)
 
 
 def _reject(content: Content) -> NoReturn:

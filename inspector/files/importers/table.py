@@ -6,6 +6,7 @@ from typing import Final
 from inspector.capture.formats import listed
 from inspector.files.importers.bodies import BODY
 from inspector.files.importers.dumps import CURL
+from inspector.files.importers.embedded import embedded
 from inspector.files.importers.har import HAR
 from inspector.files.importers.harmony_text import HARMONY_TEXT
 from inspector.files.importers.ids import IDS
@@ -15,21 +16,23 @@ from inspector.files.importers.printed import PRINTED
 from inspector.files.importers.recorded import RECORDED
 from inspector.files.importers.rows import ROWS
 from inspector.files.importers.server_log import SERVER_LOG
-from inspector.files.importers.terminal import TERMINAL
+from inspector.files.importers.translated import TRANSLATED
 
-IMPORTERS: Final[tuple[Importer, ...]] = (
+_WHOLE: Final[tuple[Importer, ...]] = (
     OWN,
     CURL,
     HAR,
     RECORDED,
     ROWS,
+    TRANSLATED,
     IDS,
     BODY,
     HARMONY_TEXT,
     SERVER_LOG,
     PRINTED,
-    TERMINAL,
 )
+
+IMPORTERS: Final = (*_WHOLE, embedded(_WHOLE))
 """In the order in which they are asked: what is certain first, text that anything may hold last."""
 
 FORMATS: Final = listed([row.label for row in IMPORTERS if row.label], "or")

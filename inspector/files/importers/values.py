@@ -242,7 +242,7 @@ def _walk(value: object, place: _Place, depth: int = _DEPTH, texts: int = _TEXT_
             yield from _walk(item, place, depth - 1, texts)
     elif isinstance(value, dict):
         if endpoint_of_payload(value) is not None or is_result(value) or is_bare_error(value):
-            yield _Sent(_dumped(value), value, "", place, from_stream=False)
+            yield _Sent(dumped(value), value, "", place, from_stream=False)
             return
         place = _around(value, place)
         for key, inner in value.items():
@@ -296,7 +296,8 @@ def _parsed(text: str) -> Mapping[str, object] | None:
     return value if isinstance(value, dict) else None
 
 
-def _dumped(value: Mapping[str, object]) -> str:
+def dumped(value: object) -> str:
+    """A value as JSON; empty where it is nested too deeply."""
     try:
         return json.dumps(value)
     except (ValueError, RecursionError):

@@ -10,7 +10,18 @@ import pytest
 from inspector.capture.errors import CaptureError
 from inspector.files.importers import sniff_and_read
 from tests.support.foreign import RECORDED
-from tests.support.forms import BODY, CHUNKS, EVENTS, IDS, REQUEST, STREAM, batch_row, generated
+from tests.support.forms import (
+    BODY,
+    CHUNKS,
+    DELTAS,
+    EVENTS,
+    IDS,
+    OLLAMA,
+    REQUEST,
+    STREAM,
+    batch_row,
+    generated,
+)
 from tests.support.mutated import paths, put
 
 VALUES: Final[tuple[Any, ...]] = (None, True, -1, 0.5, "x", [], {}, [[]], {"a": {}})
@@ -36,6 +47,8 @@ FILES: dict[str, Sequence[Any]] = {
     "generate": [generated(IDS, len(IDS)), generated(IDS, len(IDS))],
     "recorded": [RECORDED],
     "har": [HAR],
+    "deltas": DELTAS,
+    "ollama": OLLAMA,
 }
 PRINTED = (
     "RequestOutput(request_id={}, prompt_token_ids={}, outputs=[CompletionOutput(index={}, token_ids={})])"

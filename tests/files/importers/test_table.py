@@ -17,12 +17,13 @@ SAMPLES = {
     "har": [(FOREIGN / "devtools.har").read_bytes()],
     "recorded": [json.dumps(RECORDED).encode()],
     "rows": [FORMS[name] for name in ("lines", "array", "pair", "batch", "events", "generate")],
+    "translated": [FORMS[name] for name in ("deltas", "choices", "ollama", "ollama whole")],
     "ids": [b"[1, 2]", b"1 2 3 4", b"[1 2", b'{"token_ids": [1]}'],
     "body": [json.dumps(BODY).encode(), json.dumps({**BODY, "model": "ö"}, ensure_ascii=False).encode()],
     "harmony_text": [FORMS["harmony"], FORMS["harmony with prompt"]],
     "server_log": [LOG.encode()],
     "printed": [FORMS[name] for name in ("repr", "request output", "tensor")],
-    "terminal": [b"$ curl -N host\n" + sse(known(CHAT))],
+    "embedded": [b"$ curl -N host\n" + sse(known(CHAT)), FORMS["issue"], FORMS["log of llama"]],
 }
 
 
@@ -40,7 +41,7 @@ def test_every_row_reads_its_files_and_no_other_row_does() -> None:
 
 def test_a_head_tells_a_response_from_a_text_as_the_table_does() -> None:
     textual = {row.name for row in IMPORTERS if not row.begins}
-    assert textual == {"server_log", "terminal"}
+    assert textual == {"server_log", "embedded"}
     wrong = [
         (name, data[:40])
         for name, samples in SAMPLES.items()
