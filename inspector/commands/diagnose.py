@@ -99,6 +99,7 @@ def _stream(file: "io.BufferedReader[Any]", name: str) -> Diagnosis:
     content = read_at_most(file, limit + 1)
     if len(content) <= limit:
         return of_content(content, name)[0]
+    content += file.readline(limit)  # else a line would be two
     return diagnose_text(chain(lines_of_file(io.BytesIO(content)), lines_of_file(file)))
 
 

@@ -22,6 +22,7 @@ import zstandard
 from inspector.capture.errors import CaptureError, InspectorError
 from inspector.files.compression import HEAD, decompress
 from inspector.files.store import disk_errors, read_at_most
+from inspector.protocol.harmony.vocab import Marker
 from inspector.protocol.wire.stream import loads
 
 ROW_BYTES: Final = 64 * 2**20
@@ -29,6 +30,9 @@ ROW_BYTES: Final = 64 * 2**20
 
 _PARQUET: Final = b"PAR1"
 _ZIP: Final = b"PK\x03\x04"
+_START: Final = Marker.START.text.encode()
+_TEXT: Final = "text"
+"""The column of a file that is one text."""
 _BATCH: Final = 32
 """Rows of a Parquet file that are held at a time."""
 _STEP: Final = 4096
@@ -112,9 +116,20 @@ def table_of(file: "io.BufferedReader[Any]", name: str) -> Table:
         return Table(name, "an Inspect log", _inspect(file, name))
     plain = decompress(file, name)
     head = plain.peek(HEAD).lstrip(b"\xef\xbb\xbf \t\r\n")
+    if head.startswith(_START):
+        return Table(name, "Harmony text", iter((_text(plain, name),)))
     if _is_document(head):
         return Table(name, "JSON", _document(plain, name))
     return Table(name, "JSON Lines", _lines(plain, name))
+
+
+def _text(file: IO[bytes], name: str) -> Row:
+    """A rendered prompt or conversation as one row."""
+    with disk_errors(name):
+        content = read_at_most(file, ROW_BYTES + 1)
+    if len(content) > ROW_BYTES:
+        return Row(1, None, f"it is larger than {ROW_BYTES // 2**20} MiB")
+    return Row(1, {_TEXT: content.decode("utf-8-sig", "replace").strip("\r\n")})
 
 
 def _is_document(head: bytes) -> bool:

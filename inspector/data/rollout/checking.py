@@ -23,6 +23,7 @@ from inspector.data.rollout.drift import Drift, drifts
 from inspector.data.rollout.following import Unnamed
 from inspector.data.rollout.turns import GROUPS, Turn, turns_in
 from inspector.files.store import load_all
+from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.vocab import VOCABULARY_SIZE, Marker
 
 _LOOKED_AT: Final = 8
@@ -31,8 +32,8 @@ _GROUP_DEPTH: Final = 3
 _OPEN_AT_MOST: Final = 4096
 """Conversations whose last turn is held."""
 _NO_TURN: Final = (
-    "has no turn with token IDs; a row needs prompt_token_ids and token_ids, and a capture must be "
-    "recorded with return_token_ids: true"
+    "has no turn with token IDs; a row needs prompt_token_ids and token_ids, or both as Harmony text (prompt "
+    "and completion, input and output), and a capture must be recorded with return_token_ids: true"
 )
 
 
@@ -88,6 +89,8 @@ class RolloutReport:
     """Prompts with a history, behind other rows without a name, that go on none of these."""
     foreign: int = 0
     """Turns without any special token of Harmony, as those of other models, which are not compared."""
+    by_text: int = 0
+    """Turns whose token IDs are computed from text, so that other tokens for the same text cannot be seen."""
     unread: int = 0
     """Rows that hold no turn."""
     breaks: list[Break] = field(default_factory=list)
@@ -148,6 +151,10 @@ class RolloutReport:
             f"{count(self.compared, 'later prompt')}"
         )
         rest = f"; {count(self.unread, 'row')} without token IDs" if self.unread else ""
+        if self.by_text:
+            rest += (
+                f"; {count(self.by_text, 'turn')} by text, which does not show other tokens for the same text"
+            )
         if self.foreign:
             rest += f"; {count(self.foreign, 'turn')} without special tokens of Harmony not compared"
         if self.ambiguous:
@@ -179,6 +186,7 @@ class RolloutReport:
             "unmatched": self.unmatched,
             "without_harmony": self.foreign,
             "rows_without_ids": self.unread,
+            "by_text": self.by_text,
             "causes": {str(cause): many for cause, many in self.counts.most_common()},
             "breaks": [drifting.as_row for drifting in self.breaks],
         }
@@ -311,6 +319,7 @@ class _Run:
     def add(self, name: str, turn: Turn) -> None:
         """Compare the next turn of a conversation with the one before."""
         self.report.turns += 1
+        self.report.by_text += turn.from_text
         place, before = self._last.pop(name, (0, None))
         if before is not None:
             self.report.compared += 1
@@ -348,6 +357,8 @@ class _Run:
             self._evicted.pop(_digest(name), None)
 
     def _compare(self, name: str, place: int, before: Turn, turn: Turn) -> None:
+        if turn.from_text and text_of(turn.prompt).startswith(text_of([*before.prompt, *before.generated])):
+            return
         differences = drifts(before, turn.prompt)
         if not differences:
             return

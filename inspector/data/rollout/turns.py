@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from inspector.data.lint.padding import unpadded
+from inspector.protocol.harmony.vocab import Marker, encode
 
 GROUPS: Final = (
     "conversation_id",
@@ -27,6 +28,9 @@ _GENERATED: Final = (
     "output_token_ids",
     "output_ids",
 )
+_PROMPT_TEXT: Final = ("prompt", "input")
+_GENERATED_TEXT: Final = ("completion", "output", "response")
+"""Keys under which TRL and verl have the texts."""
 _DEEP: Final = 12
 
 
@@ -36,6 +40,8 @@ class Turn:
 
     prompt: Sequence[int]
     generated: Sequence[int]
+    from_text: bool = False
+    """True where the IDs are computed from text: other tokens for the same text cannot be seen."""
     row: int = 0
     """The row that it comes from; the number of the file for captures."""
 
@@ -62,6 +68,7 @@ def _turns(value: Mapping[str, Any], row: int) -> Iterator[Turn]:
     """The turn, or the turns as two lists of lists, whose IDs an object holds."""
     prompt = _first(value, _PROMPT)
     if prompt is None:
+        yield from _texts(value, row)
         return
     generated = _first(value, _GENERATED)
     if generated is None:  # chat completions: the prompt's IDs are beside the choices
@@ -76,6 +83,21 @@ def _turns(value: Mapping[str, Any], row: int) -> Iterator[Turn]:
         for prompt_ids, generated_ids in zip(prompt, generated, strict=True):
             if _is_ids(prompt_ids) and _is_ids(generated_ids):
                 yield _turn(prompt_ids, generated_ids, row)
+
+
+def _texts(value: Mapping[str, Any], row: int) -> Iterator[Turn]:
+    """The turn whose Harmony texts an object holds."""
+    prompt, generated = (
+        next((text for key in keys if isinstance(text := value.get(key), str)), "")
+        for keys in (_PROMPT_TEXT, _GENERATED_TEXT)
+    )
+    if Marker.MESSAGE.text in prompt and generated:
+        ids = encode(prompt)
+        both = encode(prompt + generated)
+        same = both[: len(ids)] == ids  # else a word goes on where the prompt ends
+        yield Turn(
+            prompt=ids, generated=both[len(ids) :] if same else encode(generated), from_text=True, row=row
+        )
 
 
 def _turn(prompt: Sequence[int], generated: Sequence[int], row: int) -> Turn:

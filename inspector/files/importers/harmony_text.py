@@ -42,7 +42,7 @@ def read(content: Content) -> list[Capture]:
     prompt, completion = _parts(text)
     if not completion.strip():
         why = "contains a prompt and nothing that a model generated; add the generated text behind it"
-        raise CaptureError(content.name, why)
+        raise CaptureError(content.name, why, hint=", or check the prompt with `python -m inspector lint`")
     ids = encode(completion)
     if len(ids) > TOKENS:
         raise CaptureError(content.name, over(TOKENS, "token IDs"))
@@ -68,6 +68,8 @@ def _unwrapped(text: str) -> str:
 def _parts(text: str) -> tuple[str, str]:
     """The prompt, which ends in `<|start|>assistant`, and the completion."""
     headers = list(_OPENED.finditer(text))
+    if headers and text.endswith(f"{Marker.START.text}{_ROLE}"):
+        return text, ""
     others = [at for at, header in enumerate(headers) if not header[1].startswith(_ROLE)]
     if not others:
         opened = text.startswith(_ROLE)  # a completion of a prompt that ends in <|start|>

@@ -130,7 +130,7 @@ def read(content: Content) -> list[Capture]:
 
 
 def _continues(steps: Sequence[list[int]], ids: list[int]) -> bool:
-    """Whether a list is of the same completion as those before: it begins with the last, or goes on after it."""
+    """Whether a list is of the completion of those before: it begins with the last, or goes on after it."""
     so_far = [0, 0, *(token for step in steps[-2:] for token in step[-2:])]
     if not steps or not ids:
         return False

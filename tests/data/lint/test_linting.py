@@ -279,3 +279,11 @@ def test_the_known_cases_are_found() -> None:
     assert (dict(transcripts.counts), transcripts.flawed_rows) == ({Rule.STRIPPED_TRANSCRIPT: 3}, 3)
     raw = lint(FIXTURES / "evaluation-of-raw-harmony.jsonl")
     assert (dict(raw.counts), raw.flawed_rows) == ({Rule.RAW_HARMONY_ANSWER: 1}, 1)
+
+
+def test_a_rendered_prompt_in_a_text_file_is_one_row(tmp_path: Path) -> None:
+    path = tmp_path / "prompt.txt"
+    path.write_text(f"\ufeff{BAD}\n", "utf-8")
+    report = lint(path)
+    assert report.format == "Harmony text"
+    assert report.counts == lint_table(Table("x", "x", iter([Row(1, {"text": BAD})]))).counts

@@ -209,6 +209,27 @@ def test_padding_is_no_part_of_a_turn(tmp_path: Path, pad: int) -> None:
     assert (report.compared, dict(report.counts)) == (2, {Cause.RETURN_REPLACED: 1})
 
 
+@pytest.mark.parametrize("keys", [("prompt", "completion"), ("input", "output")])
+def test_texts_are_compared_where_no_ids_are(tmp_path: Path, keys: tuple[str, str]) -> None:
+    def rows(*texts: tuple[str, str]) -> RolloutReport:
+        made = [dict(zip(keys, pair, strict=True)) for pair in texts]
+        (report,) = check([written(tmp_path / "texts.jsonl", made)])
+        return report
+
+    extended = rows((PROMPT, CALLED), (SECOND, ANSWERED))
+    assert (extended.compared, extended.broken, extended.by_text) == (1, 0, 2)
+    assert "by text" in extended.taken
+    lost = rows((PROMPT, CALLED), (LOST, ANSWERED))
+    assert lost.counts == {Cause.ANALYSIS_LOST: 1}
+    cut = rows((PROMPT, ANALYSIS[:-9]), (f"{PROMPT}{ANALYSIS[:-9]}y more", ANSWERED))
+    assert (cut.compared, cut.broken) == (1, 0)  # the same text, though a word goes on
+
+
+def test_a_row_of_texts_without_special_tokens_is_no_turn(tmp_path: Path) -> None:
+    with pytest.raises(InspectorError, match="prompt and completion, input and output"):
+        check([written(tmp_path / "plain.jsonl", [{"prompt": "user\nHi\nassistant", "completion": "Hi"}])])
+
+
 def test_rows_without_ids_are_counted_and_a_single_turn_is_unknown(tmp_path: Path) -> None:
     rows = [vllm(PROMPT, CALLED), {"note": "x"}, [1], {"prompt_ids": [1], "response_ids": [1 << 50]}]
     report = report_of(tmp_path, rows)

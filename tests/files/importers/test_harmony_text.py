@@ -50,6 +50,7 @@ def test_a_text_that_stops_within_a_message_is_truncated() -> None:
 
 
 def test_a_prompt_alone_is_rejected() -> None:
-    for text in (PROMPT, "<|start|>system<|message|>S<|end|>"):
+    history = f"{PROMPT}{COMPLETION}<|start|>assistant"
+    for text in (PROMPT, "<|start|>system<|message|>S<|end|>", history):
         assert refusal(text).startswith("f: contains a prompt and nothing that a model generated")
     assert refusal("He wrote <|start|> there").startswith("f: unrecognized format")
