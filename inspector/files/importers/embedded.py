@@ -13,9 +13,10 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from inspector.capture.bounds import CAPTURES, over
-from inspector.capture.capture import Capture, Endpoint
+from inspector.capture.capture import Capture
 from inspector.capture.errors import CaptureError
 from inspector.capture.formats import listed
+from inspector.files.importers.ids import IDS
 from inspector.files.importers.importer import JSON, Content, Importer, read_as
 
 _HEAD: Final = 65536
@@ -25,7 +26,7 @@ _FENCE: Final = re.compile(
 )
 _STREAM: Final = re.compile(r"^(?:HTTP/[0-9.]+ [0-9]{3}|(?:data|event): ?[\[{a-z])", re.MULTILINE)
 _VALUE: Final = re.compile(rf"^[ \t]*(?={JSON.decode()})", re.MULTILINE)
-_DAMAGED_AT_MOST: Final = 64
+_DAMAGED_AT_MOST: Final = 16
 """Values that may fail to parse: each is read to where it fails."""
 _RAW: Final = re.compile(
     r"(?:Parsing chat message|Failed to parse input at pos \d+): (?P<text><\|(?:start|channel)\|>.*?)"
@@ -35,7 +36,8 @@ _RAW: Final = re.compile(
 """What llama-server logs of a text that it parses, up to its next line or to the end of a string of JSON."""
 _ALONE: Final = re.compile(rf"\s*(?:data:|event:|HTTP/|<\|(?:start|channel)\|>|{JSON.decode()})")
 """How a block begins that is a file by itself."""
-_FIRST_SPECIAL: Final = 199_998
+_SPECIAL: Final = re.compile(rb"\b20[01][0-9]{3}\b")
+"""A special token: numbers without one may be anything."""
 _LINES: Final = "Read from {} of a text."
 _NOT_READ: Final = "Nothing else was read of it: {} in a form that is not supported."
 _NO_STOP_TOKENS: Final = (
@@ -63,7 +65,9 @@ def embedded(rows: Sequence[Importer]) -> Importer:
     def importer_of(block: _Block, content: Content) -> tuple[Importer, Content] | None:
         inner = content.part(block.text.encode("utf-8", "replace"))
         row = next((row for row in rows if inner.data.strip() and row.sniff(inner)), None)
-        return None if row is None else (row, inner)
+        if row is None or (row is IDS and _SPECIAL.search(inner.data) is None):
+            return None
+        return row, inner
 
     def sniff(content: Content) -> bool:
         if not content.is_text:
@@ -75,20 +79,18 @@ def embedded(rows: Sequence[Importer]) -> Importer:
         unread: list[_Block] = []
         errors: list[CaptureError] = []
         for block in _blocks(content):
+            if (row := importer_of(block, content)) is None:
+                unread.append(block)
+                continue
             try:
-                captures_here = _read(importer_of(block, content))
+                captures += [_noted(capture, block) for capture in read_as(*row)]
             except CaptureError as error:
                 errors.append(error)
-                captures_here = []
-            if not captures_here:
                 unread.append(block)
-            captures += [_noted(capture, block) for capture in captures_here]
             if len(captures) > CAPTURES:
                 raise CaptureError(content.name, over(CAPTURES, "responses"))
-        if not captures and errors:
-            raise errors[0]
         if not captures:
-            raise content.unsupported("no block of the text is a response")
+            raise errors[0]
         if unread:
             note = _NOT_READ.format(listed([block.place for block in unread[:8]], "and"))
             captures[-1] = replace(captures[-1], notes=(*captures[-1].notes, note))
@@ -106,21 +108,6 @@ def embedded(rows: Sequence[Importer]) -> Importer:
         sniff=sniff,
         read=read,
     )
-
-
-def _read(block: tuple[Importer, Content] | None) -> list[Capture]:
-    """The captures of a block; a list of numbers counts as token IDs only with a special token."""
-    if block is None:
-        return []
-    importer, content = block
-    return [capture for capture in read_as(importer, content) if _is_harmony(capture)]
-
-
-def _is_harmony(capture: Capture) -> bool:
-    if capture.header.endpoint is not Endpoint.TOKENS:
-        return True
-    ids = json.loads(capture.events[0].data)
-    return any(type(token) is int and token >= _FIRST_SPECIAL for token in ids)
 
 
 def _noted(capture: Capture, block: _Block) -> Capture:

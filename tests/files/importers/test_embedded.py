@@ -63,7 +63,7 @@ def test_what_is_read_of_several_forms_is_said() -> None:
 
 
 def test_numbers_in_a_text_are_no_token_ids_without_a_special_token() -> None:
-    assert "no block of the text is a response" in refusal("Port and size:\n```\n8000 16 32 64\n```\n")
+    assert "unrecognized format" in refusal("Port and size:\n```\n8000 16 32 64\n```\n")
     assert json.loads(events(f"The IDs:\n```\n{IDS}\n```\n")[0]) == IDS
 
 
