@@ -17,7 +17,7 @@ import zstandard
 
 from inspector.analysis.audit.verdict import Level
 from inspector.capture.bounds import CAPTURES, EVENTS, FINDINGS, LINES, TOKENS
-from inspector.capture.capture import Capture, Endpoint, Event, Header
+from inspector.capture.capture import Capture, End, Endpoint, Event, Header
 from inspector.capture.errors import CaptureError
 from inspector.files.store import loads, loads_all
 from inspector.inspection.inspection import Inspection, inspect
@@ -52,7 +52,8 @@ def seen(events: Sequence[Event], finish: str = "stop") -> Inspection:
         "choices": [{"index": 0, "delta": {}, "finish_reason": finish}],
     }
     ended = [*events, Event(json.dumps(last)), Event("[DONE]")]
-    return inspect(Capture(header=Header(endpoint=Endpoint.CHAT), events=ended))
+    end = End(at_s=None, cut=False)
+    return inspect(Capture(header=Header(endpoint=Endpoint.CHAT), events=ended, end=end))
 
 
 # -- bombs --------------------------------------------------------------------------------------------

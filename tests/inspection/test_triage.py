@@ -86,6 +86,21 @@ def test_a_list_of_token_ids_is_a_capture() -> None:
     assert diagnosis.answers[0].issue.id == "end-after-end"
 
 
+def test_a_response_in_an_issue_is_diagnosed_where_its_text_says_nothing() -> None:
+    response = json.dumps(CALLED, indent=2)
+    alone, _ = of_content(response.encode(), "dump")
+    text = f"### What happens\n\nNo call arrives.\n\n```json\n{response}\n```\n"
+    diagnosis, _ = of_content(text.encode(), "issue.md")
+    assert diagnosis.answers[0].issue.id == alone.answers[0].issue.id
+    cut = answer('{"city": "Par').decode()
+    broken = f"Why?\n\n```json\n{cut}\n```\n"
+    diagnosis, capture = of_content(broken.encode(), "issue.md")
+    assert capture is not None
+    assert diagnosis.answers[0].issue.id == "invalid-json-tool-arguments"
+    harmless = f"Fine.\n\n```json\n{answer('{}').decode()}\n```\n"
+    assert of_content(harmless.encode(), "issue.md")[1] is None
+
+
 def test_a_capture_without_evidence_is_not_called_free_of_failures() -> None:
     message = {"role": "assistant", "content": "Hello."}
     choice = {"index": 0, "message": message, "finish_reason": "stop"}

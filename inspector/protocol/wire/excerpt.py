@@ -62,18 +62,17 @@ def _begins_inside(header: Header, events: Iterable[Event]) -> bool:
         if not isinstance(choices, list):
             return False
         if choices:
-            return not any(map(_begins, choices))
+            return not any(_begins(choice, parsed=spec.parsed) for choice in choices)
         inside = True  # a chunk with the token count alone is the last one
     return inside
 
 
-def _begins(choice: object) -> bool:
-    """Whether a chunk's choice may be the first of its completion."""
+def _begins(choice: object, *, parsed: bool) -> bool:
+    """Whether a chunk's choice may be the first of its completion; `parsed` is false for raw text."""
     if not isinstance(choice, dict):
         return True
-    if (
-        choice.get("token_ids") and "prompt_token_ids" in choice
-    ):  # vLLM has the key in all chunks of a completion
-        return choice["prompt_token_ids"] is not None
-    delta = choice.get("delta")
-    return not isinstance(delta, dict) or "role" in delta
+    if parsed:
+        delta = choice.get("delta")
+        return not isinstance(delta, dict) or "role" in delta
+    # vLLM has the key in all chunks of a completion.
+    return not choice.get("token_ids") or choice.get("prompt_token_ids", ()) is not None
