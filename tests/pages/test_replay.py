@@ -242,7 +242,12 @@ def test_choices_are_picked_one_at_a_time() -> None:
         (1, "", [200002]),
     )
     lines = [
-        chat_chunk(ids, {"content": text}, index=index, finish="stop" if ids == [200002] else None)
+        chat_chunk(
+            ids,
+            {"role": "assistant", "content": text},
+            index=index,
+            finish="stop" if ids == [200002] else None,
+        )
         for index, text, ids in sent
     ]
     dump = "".join(f"data: {line}\n\n" for line in [*lines, "[DONE]"])
