@@ -43,7 +43,7 @@ _INSIDE: Final = re.compile(r"\b(?!prompt)\w{0,40}token_ids ?[=:] ?\Z")
 _NAMED: Final = re.compile(
     rb"\b(?:ChatCompletion(?:Chunk)?|Completion|ModelResponse(?:Stream)?|RequestOutput|Response\w{0,60}Event)"
     rb"(?:\[[\w., ]{1,80}\])?\(\w+=|\bout=\{'"  # the last is SGLang's log (--log-requests)
-    rb"|\b(?!prompt)\w{0,40}token_ids ?[=:] ?\["
+    rb"|\b(?!prompt)\w{0,40}token_ids ?[=:] ?\[\s*[0-9]"
 )
 _OPEN: Final = re.compile(rf"{_NAME}\(|(?:[A-Za-z_][\w.]{{0,80}})?[\[({{]")
 _TOKEN: Final = re.compile(r"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"|[\[({]|[\])}]", re.DOTALL)

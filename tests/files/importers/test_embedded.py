@@ -105,5 +105,9 @@ def test_steps_that_a_program_prints_are_one_completion() -> None:
     ]
 
 
+def test_prose_about_token_ids_holds_none() -> None:
+    assert refusal("It prints `token_ids=[...]` and [1, 2].\n").startswith("f: unrecognized format")
+
+
 def test_a_stream_below_a_terminals_lines_is_read() -> None:
     assert events(b"$ curl -N ...\n" + sse(known(CHAT))) == [event.data for event in known(CHAT).events]
