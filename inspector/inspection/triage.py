@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
@@ -28,9 +29,6 @@ _OWN: Final = b'"harmony_capture"'
 _BESIDE: Final = 64 * 2**10
 """Up to so many bytes are one response, whose own text may show what no finding explains, or a text that a
 person pasted, which may quote one."""
-_FENCED: Final = re.compile(
-    r"^[ ]{0,3}(```+|~~~+)[^\n]*\n(?P<block>.*?)^[ ]{0,3}\1", re.DOTALL | re.MULTILINE
-)
 _FIELD: Final = re.compile(
     r"(?<![\w-])(?P<key>content|reasoning_content|reasoning)\\?[\"']?\s?[:=]\s?\\?"
     r"(?P<quote>[\"'])(?P<text>(?:\\.|(?!(?P=quote))[^\\])*)"
@@ -126,8 +124,10 @@ def _served_by(capture: Capture, version: str | None) -> Capture:
 
 
 def _quoted(text: str, name: str) -> Iterator[Capture]:
-    """The responses in a text: those in fenced blocks, then single fields with Harmony in them."""
-    blocks = [match["block"].encode("utf-8", "replace") for match in _FENCED.finditer(text)]
+    """The responses in a text: those in its blocks, then single fields with Harmony in them."""
+    with suppress(CaptureError):
+        yield from loads_all(text, name)
+    blocks = []
     for field in _FIELD.finditer(text):
         delivered = field["text"].replace("\\n", "\n").replace('\\"', '"')
         if markup_in(delivered) is not None:
