@@ -583,7 +583,11 @@ class Painter {
       const picture = model.pictures[number];
       const most = model.events.mostPerEvent;
       const steps =
-        !model.rules || !picture || model.unit === "piece" ? "" : most > 1 ? ` · up to ${most} tokens a step` : " · one token a step";
+        !model.rules || !picture || model.unit === "piece"
+          ? ""
+          : most > 1
+            ? ` · up to ${most} tokens a step`
+            : " · one token a step";
       const name = picture?.server ?? "the server";
       const y = server.bar + HEIGHT.bar / 2;
       this.#onGround(name + steps, (gutter || 8) + 10, y, "bar-text", "bar", NAME_FONT);
