@@ -94,7 +94,7 @@ def test_a_capture_in_the_address_bar_is_diagnosed() -> None:
 
 def test_unknown_failure_shows_the_closest_issues_as_no_match() -> None:
     app = page()
-    app.text_area[0].input("RuntimeError: the moon is in the seventh house").run()
+    app.text_area[0].input("vLLM 0.32.0, gpt-oss: RuntimeError: the moon is in the seventh house").run()
     assert not app.exception
     assert len(titles(app)) == 3
     assert any(caption.value.startswith("No match:") for caption in app.caption)
