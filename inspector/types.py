@@ -64,6 +64,7 @@ from inspector.issues.timeline import Count as MinuteCount
 from inspector.protocol.engines.engine import Engine
 from inspector.protocol.harmony.transcript import Message, Transcript
 from inspector.protocol.wire.endpoints import EndpointSpec
+from inspector.protocol.wire.excerpt import Excerpt
 from inspector.protocol.wire.stream import ServerError, Stream
 from inspector.views.tokens import TokenFate
 
@@ -88,6 +89,7 @@ __all__ = [
     "EndWithoutAnswer",
     "EndpointSpec",
     "Engine",
+    "Excerpt",
     "Failure",
     "Fate",
     "FateState",
