@@ -106,7 +106,7 @@ _MODULES: Final = {
     "save": "files.store",
     "tokens": "views.tokens",
 }
-"""Where each name is from: it is loaded when it is first asked for, as all take half a second."""
+"""Where each name is from: it is loaded when it is first used, as all of them take half a second."""
 
 
 if not TYPE_CHECKING:  # a type checker would take any name for one of them
