@@ -2,6 +2,7 @@
 
 import ast
 import doctest
+import importlib
 import re
 import subprocess
 import sys
@@ -22,15 +23,42 @@ LIBRARY = ROOT / "docs" / "library.md"
 
 @pytest.mark.parametrize("door", [inspector, dashboard], ids=lambda door: door.__name__)
 def test_a_door_offers_exactly_what_it_imports(door: ModuleType) -> None:
-    source = Path(door.__file__ or "").read_text(encoding="utf-8")
-    imported = {
-        alias.asname or alias.name
-        for node in ast.parse(source).body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
-    assert set(door.__all__) == imported
+    assert set(door.__all__) == set(imported(door))
     assert len(set(door.__all__)) == len(door.__all__)
+
+
+def imported(door: ModuleType) -> dict[str, str]:
+    """The names that a door imports from the program, each with its module."""
+    source = Path(door.__file__ or "").read_text(encoding="utf-8")
+    return {
+        alias.asname or alias.name: node.module
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("inspector.")
+        for alias in node.names
+        if node.module is not None
+    }
+
+
+def test_a_name_of_the_library_is_what_its_type_says() -> None:
+    """Type checkers read the imports, programs get what is loaded for the name."""
+    for name, module in imported(inspector).items():
+        assert getattr(inspector, name) is getattr(importlib.import_module(module), name)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = inspector.nothing  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["audit", "--help"]])
+def test_help_loads_no_more_than_its_command(arguments: list[str]) -> None:
+    program = (
+        "import sys, contextlib, inspector.cli\n"
+        "with contextlib.suppress(SystemExit): inspector.cli.main(sys.argv[1:])\n"
+        "print([name for name in ('inspector.analysis', 'inspector.net') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, cwd=ROOT, check=True
+    )
+    loaded = ["inspector.analysis"] if "audit" in arguments else []
+    assert done.stdout.splitlines()[-1] == str(loaded)
 
 
 def test_a_name_has_one_door() -> None:

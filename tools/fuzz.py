@@ -31,7 +31,7 @@ import jsonschema
 
 from inspector.capture.capture import Capture, render
 from inspector.capture.errors import InspectorError
-from inspector.commands.shared import printable
+from inspector.commands.terminal import printable
 from inspector.files.store import FIXTURES, load_all, loads_all
 from inspector.inspection.compare import compare
 from inspector.inspection.inspection import Inspection, inspect

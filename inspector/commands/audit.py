@@ -13,19 +13,16 @@ from inspector.capture.capture import Capture
 from inspector.capture.errors import InspectorError
 from inspector.capture.formats import count, duration
 from inspector.commands.shared import (
-    Commands,
     add_fail_on,
     advice_lines,
     captures,
     fails,
     one_capture,
     one_on_standard_output,
-    print_json,
-    say,
-    tell,
     tokens_known,
     write_text,
 )
+from inspector.commands.terminal import Commands, print_json, say, tell
 from inspector.files.importers import FORMATS
 from inspector.inspection.inspection import Inspection, inspect
 from inspector.views.finding_groups import grouped, rest_words
@@ -54,7 +51,6 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "audit",
-        help="find lost, leaked and rejected tokens in captures",
         description=f"Read files and list the findings. A file is {FORMATS}.",
         epilog=_EXAMPLE,
         formatter_class=RawDescriptionHelpFormatter,

@@ -13,7 +13,7 @@ from inspector.capture.formats import count
 from inspector.commands.asking import add_request_options, add_server_options, request_of, server_of
 from inspector.commands.redact import add_redact_option
 from inspector.commands.serving import add_host_options
-from inspector.commands.shared import Commands, say, tell
+from inspector.commands.terminal import Commands, say, tell
 from inspector.commands.watching import add_watch_options, seconds, watching
 from inspector.fleet.watch.canary import Canary, usual_requests
 from inspector.net.tap import FolderSink
@@ -32,7 +32,6 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "canary",
-        help="send a few requests at fixed intervals and serve the results as metrics",
         description="Send a few requests at fixed intervals, audit the responses, and serve metrics.",
         epilog=_EXAMPLE,
         formatter_class=RawDescriptionHelpFormatter,

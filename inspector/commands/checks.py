@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from inspector.capture.formats import number
-from inspector.commands.shared import add_fail_on, aligned, fails, say, whole_number
+from inspector.commands.shared import add_fail_on, fails, whole_number
+from inspector.commands.terminal import aligned, say
 from inspector.data.lint import Advice
 
 K = TypeVar("K", bound=str)

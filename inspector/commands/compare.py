@@ -5,16 +5,8 @@ from collections.abc import Iterator
 
 from inspector.capture.errors import InspectorError
 from inspector.capture.formats import clip, figure
-from inspector.commands.shared import (
-    Commands,
-    captures,
-    one_capture,
-    print_json,
-    printable,
-    say,
-    tell,
-    tokens_known,
-)
+from inspector.commands.shared import captures, one_capture, tokens_known
+from inspector.commands.terminal import Commands, print_json, printable, say, tell
 from inspector.commands.trial import add_ask_options, asked, given_without_ask
 from inspector.inspection.compare import Comparison, Lane, Outcome, compare, compare_all, diff, significance
 from inspector.inspection.inspection import Inspection, inspect
@@ -48,7 +40,6 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "compare",
-        help="compare captures token by token",
         description="Two captures: compare generated tokens, delivered text and findings. "
         "More than two: compare each with the first. --left and --right: compare the failure rates of "
         "repeated runs. --ask: send one prompt to two servers and compare the responses.",

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from inspector.capture.errors import StoreError
-from inspector.commands.shared import Commands, advice_lines, print_json, say
+from inspector.commands.shared import advice_lines
+from inspector.commands.terminal import Commands, print_json, say
 from inspector.files.compression import HEAD, decompress
 from inspector.files.store import read_at_most
 from inspector.inspection.triage import may_be_capture, most_bytes, of_content, of_lines
@@ -36,7 +37,6 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "diagnose",
-        help="identify the cause of a failure and how to fix it",
         description="Match an error message, a traceback, client output, a vLLM log of any size or a capture "
         "with the catalogue of known issues. The best match comes first.",
         epilog=_EXAMPLE,

@@ -5,7 +5,7 @@ from typing import Any
 
 from inspector.capture.errors import ConnectionFailed
 from inspector.commands.asking import add_server_options, server_of
-from inspector.commands.shared import Commands, print_json, printable, say
+from inspector.commands.terminal import Commands, print_json, printable, say
 from inspector.fleet.doctor import CheckState, Checkup, check_server
 from inspector.lab.summary import CheckupRow, checkup_rows, fault_rows, release_rows
 
@@ -27,7 +27,6 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "doctor",
-        help="check a server's gpt-oss configuration",
         description="Send a few short requests to a server and report which flag or file to change.",
         epilog=_EXAMPLE,
         formatter_class=RawDescriptionHelpFormatter,

@@ -5,7 +5,8 @@ from typing import Any, Final
 
 from inspector.capture.errors import InspectorError
 from inspector.commands.scan import scan_folder
-from inspector.commands.shared import Commands, print_json, say, whole_number, write_text
+from inspector.commands.shared import whole_number, write_text
+from inspector.commands.terminal import Commands, print_json, say
 from inspector.data.scan import GROUPS, SORTS, Library, row_lines, summarise, summary_lines, summary_row
 from inspector.views.spreadsheets import csv_text
 
@@ -25,7 +26,6 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "library",
-        help="filter, group and list the captures of a scan",
         description="Filter, group and list the captures in the tables that `scan` wrote.",
         epilog=_EXAMPLE,
         formatter_class=RawDescriptionHelpFormatter,

@@ -7,7 +7,8 @@ from inspector.analysis.audit import Severity
 from inspector.capture.errors import InspectorError
 from inspector.capture.formats import clip, count, number
 from inspector.commands.checks import add_options, exit_code, report_lines, say_reports
-from inspector.commands.shared import Commands, one_on_standard_output, print_json, tell, write_text
+from inspector.commands.shared import one_on_standard_output, write_text
+from inspector.commands.terminal import Commands, print_json, tell
 from inspector.data.lint import RULES, Column, Form, LintReport, Rule, lint
 from inspector.views.sarif import Place, RuleText, sarif, sarif_result
 
@@ -26,7 +27,6 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "lint",
-        help="check training data and evaluation logs for malformed Harmony",
         description="Check JSON Lines (also .gz and .zst), JSON, Parquet and Inspect logs row by row: "
         "rendered text, chat messages, token IDs, scored text. Columns are detected unless you name them.",
         epilog=_EXAMPLE,

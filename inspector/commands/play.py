@@ -11,7 +11,7 @@ from starlette.middleware.cors import CORSMiddleware
 from inspector.capture.capture import Capture
 from inspector.capture.errors import InspectorError
 from inspector.commands.serving import add_address_options, serve
-from inspector.commands.shared import Commands
+from inspector.commands.terminal import Commands
 from inspector.files.store import builtin, load_all
 from inspector.net.playback import FAULTS, PlaybackSettings, playback_routes
 
@@ -34,7 +34,6 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "play",
-        help="run an OpenAI-compatible server that replays captures",
         description="Respond to chat, Responses and completions requests with captures, at recorded speed.",
         epilog=_EXAMPLE,
         formatter_class=RawDescriptionHelpFormatter,

@@ -23,15 +23,8 @@ from inspector.commands.asking import (
     usual_request,
 )
 from inspector.commands.redact import add_redact_option
-from inspector.commands.shared import (
-    Commands,
-    one_on_standard_output,
-    print_json,
-    redraw,
-    say,
-    tell,
-    write_text,
-)
+from inspector.commands.shared import one_on_standard_output, write_text
+from inspector.commands.terminal import Commands, print_json, redraw, say, tell
 from inspector.fleet.probe import (
     BUILT_IN,
     EXPORTS,
@@ -92,7 +85,6 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "probe",
-        help="send many requests and count the responses that arrive damaged",
         description="Send many requests to a server, audit each stream, and report how many lost text.",
         epilog=_EXAMPLE,
         formatter_class=RawDescriptionHelpFormatter,

@@ -16,7 +16,8 @@ from inspector.capture.capture import Endpoint
 from inspector.capture.errors import ConnectionFailed, InspectorError, LabError, StoreError
 from inspector.capture.version import __version__
 from inspector.commands.asking import add_connection_options, server_of
-from inspector.commands.shared import Commands, print_json, say, tell, write_text
+from inspector.commands.shared import write_text
+from inspector.commands.terminal import Commands, print_json, say, tell
 from inspector.fleet.probe import prompts_of_file
 from inspector.fleet.probe.proof import (
     CONDITIONS,
@@ -57,7 +58,6 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "proof",
-        help="start gpt-oss on this machine and report how many responses arrive damaged",
         description="Start gpt-oss under several conditions, audit many responses, and write one report.",
         epilog=_EXAMPLE,
         formatter_class=RawDescriptionHelpFormatter,

@@ -7,7 +7,8 @@ from pathlib import Path
 from inspector.capture.errors import ConnectionFailed, StoreError
 from inspector.commands.asking import add_request_options, add_server_options, request_of, server_of
 from inspector.commands.redact import add_redact_option, fresh
-from inspector.commands.shared import Commands, say, tell, tokens_known
+from inspector.commands.shared import tokens_known
+from inspector.commands.terminal import Commands, say, tell
 from inspector.files.store import save
 from inspector.inspection.inspection import inspect
 from inspector.inspection.masking import masked
@@ -28,7 +29,6 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "record",
-        help="send a request and save the stream as a capture",
         description="Send one streaming request with the openai client and save every event with its time.",
         epilog=_EXAMPLE,
         formatter_class=RawDescriptionHelpFormatter,

@@ -8,7 +8,8 @@ from typing import Final
 
 from inspector.capture.errors import InspectorError, StoreError
 from inspector.capture.formats import count
-from inspector.commands.shared import Commands, captures, say, tell
+from inspector.commands.shared import captures
+from inspector.commands.terminal import Commands, say, tell
 from inspector.files.store import save
 from inspector.inspection.inspection import inspect
 from inspector.inspection.masking import Standins, masked
@@ -32,7 +33,6 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "redact",
-        help="write a copy of a capture without its text, to share it",
         description="Replace the text of captures with stand-ins of equal length. Findings stay the same.",
         epilog=_EXAMPLE,
         formatter_class=RawDescriptionHelpFormatter,

@@ -3,7 +3,8 @@
 from argparse import Namespace, RawDescriptionHelpFormatter
 
 from inspector.capture.errors import InspectorError
-from inspector.commands.shared import Commands, one_capture, write_text
+from inspector.commands.shared import one_capture, write_text
+from inspector.commands.terminal import Commands
 from inspector.inspection.compare import compare
 from inspector.inspection.inspection import inspect
 from inspector.views.report import html_report, markdown_report
@@ -20,7 +21,6 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "report",
-        help="write an HTML report or a Markdown bug report",
         description="Write a report with the verdict, token strip, findings, texts, timing, the shortest "
         "token list that still fails, known issues, and how to replay the capture. API keys are masked, "
         "texts are not: read a report before you publish it.",

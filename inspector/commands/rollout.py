@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from inspector.capture.formats import clip, count, number
 from inspector.commands.checks import add_options, exit_code, report_lines, say_reports
-from inspector.commands.shared import Commands, print_json
+from inspector.commands.terminal import Commands, print_json
 from inspector.data.rollout import CAUSES, Cause, RolloutReport, check
 from inspector.protocol.harmony.text import texts
 
@@ -24,7 +24,6 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "rollout",
-        help="check whether each prompt of a conversation extends the tokens before it",
         description="Compare the prompt of each turn with the prompt and response of the turn before, by "
         "token IDs, and report where they diverge and why. Reads rows with token IDs, and captures.",
         epilog=_EXAMPLE,

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from inspector.capture.formats import count, number
-from inspector.commands.shared import Commands, add_fail_on, print_json, redraw, say, tell
+from inspector.commands.shared import add_fail_on
+from inspector.commands.terminal import Commands, print_json, redraw, say, tell
 from inspector.data.scan import Library, Progress, progress_words, scan, summarise, summary_lines, summary_row
 from inspector.data.scan.pooling import Runner
 from inspector.data.scan.reporting import Summary
@@ -35,7 +36,6 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "scan",
-        help="audit thousands of captures into Parquet tables",
         description="Audit folders, globs, zip archives and object stores into two Parquet tables.",
         epilog=_EXAMPLE,
         formatter_class=RawDescriptionHelpFormatter,

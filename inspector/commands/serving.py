@@ -13,7 +13,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from inspector.capture.errors import InspectorError
-from inspector.commands.shared import say, tell
+from inspector.commands.terminal import say, tell
 from inspector.net.half_requests import end_half_requests
 from inspector.net.hosts import HOSTS_VARIABLE, TrustedHosts
 from inspector.net.sockets import say_once_that_none_is_accepted, without_delay

@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 from inspector.capture.errors import InspectorError
 from inspector.commands.redact import add_redact_option
 from inspector.commands.serving import add_address_options, serve
-from inspector.commands.shared import Commands, tell
+from inspector.commands.terminal import Commands, tell
 from inspector.commands.watching import Watching, add_watch_options, watching
 from inspector.fleet.watch import Keep
 from inspector.fleet.watch.redacting import RedactingSink
@@ -38,7 +38,6 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "tap",
-        help="run a recording proxy in front of a server",
         description="A proxy that works with any OpenAI client. Each response becomes a capture.",
         epilog=_EXAMPLE,
         formatter_class=RawDescriptionHelpFormatter,

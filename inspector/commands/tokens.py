@@ -10,7 +10,8 @@ from inspector.analysis.prompt import difference_sentence, prompt_of
 from inspector.analysis.reading import Reading, read
 from inspector.capture.errors import InspectorError
 from inspector.capture.formats import count
-from inspector.commands.shared import Commands, one_capture, print_json, say
+from inspector.commands.shared import one_capture
+from inspector.commands.terminal import Commands, print_json, say
 from inspector.protocol.harmony.text import text_of
 from inspector.views.prompt_rows import prompt_token_rows
 from inspector.views.rows import token_rows
@@ -32,7 +33,6 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "tokens",
-        help="print the tokens of a capture, one row per token",
         description="Print index, ID, text, state, message, channel, event and arrival time of each token.",
         epilog=_EXAMPLE,
         formatter_class=RawDescriptionHelpFormatter,

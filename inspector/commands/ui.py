@@ -10,7 +10,7 @@ from typing import Final
 
 from inspector.capture.errors import InspectorError
 from inspector.commands.serving import port_number
-from inspector.commands.shared import Commands
+from inspector.commands.terminal import Commands
 from inspector.files.store import APP
 from inspector.net.hosts import HOSTS_VARIABLE
 
@@ -26,7 +26,6 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "ui",
-        help="start the dashboard",
         description="Start the dashboard and print its address.",
         epilog=_EXAMPLE,
         formatter_class=RawDescriptionHelpFormatter,

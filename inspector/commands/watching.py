@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from inspector.commands.serving import port_number, serving_beside
-from inspector.commands.shared import tell
+from inspector.commands.terminal import tell
 from inspector.fleet.watch import Keep, Metrics, Retention, Watch, metrics_app
 from inspector.fleet.watch.spans import Spans
 

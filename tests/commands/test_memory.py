@@ -13,7 +13,7 @@ PROGRAM = """
 import resource, sys
 from inspector.cli import main, parser
 from inspector.protocol.harmony.vocab import encoding
-parser(), encoding()  # what all commands need
+parser("audit"), encoding()  # what all commands need
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + int(sys.argv[1]), resource.RLIM_INFINITY))
 sys.exit(main(sys.argv[2:]))

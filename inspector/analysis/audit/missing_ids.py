@@ -61,8 +61,8 @@ def ids_missing(reading: Reading, aligned: Mapping[int, Alignment | None]) -> Id
         return None
     if not any(event.kind is EventKind.SSE for event in reading.events):
         return None
-    # Logprobs go with a chunk, and a step without text has none.
-    if any(choice.evidence is Evidence.LOGPROBS for choice in reading.choices):
+    # Logprobs go with a chunk, which a step without text has where the framing has entries.
+    if any(choice.evidence is Evidence.LOGPROBS and not _framed(choice) for choice in reading.choices):
         return IdsGap.RELEASE
     sends_all = reading.engine.sends_all_ids(reading.header.endpoint, reading.server_version)
     if sends_all is None:
@@ -137,6 +137,12 @@ def _streamed(reading: Reading) -> bool:
     if request:
         return bool(request.get("stream"))
     return any(event.kind is EventKind.SSE for event in reading.events)
+
+
+def _framed(choice: ChoiceReading) -> bool:
+    """Whether the tokens begin with a header, as only those do that a server sends without text too."""
+    ids = choice.tokens.ids
+    return bool(ids) and ids[0] in _FIRST and Marker.MESSAGE in ids[:_HEADER_AT_MOST]
 
 
 def _headless(ids: Sequence[int]) -> bool:

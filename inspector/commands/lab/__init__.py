@@ -8,7 +8,7 @@ from inspector.commands.lab.environments import add_adopt, add_install, add_serv
 from inspector.commands.lab.matrix import add_gate, add_matrix, add_record, add_watch
 from inspector.commands.lab.scripts import add_fixtures, add_scripts
 from inspector.commands.lab.streams import add_bisect, add_derender, add_load, add_shrink
-from inspector.commands.shared import Commands
+from inspector.commands.terminal import Commands
 
 _COMMANDS: Final = (
     add_install,
@@ -33,7 +33,6 @@ def add_parser(commands: Commands) -> None:
     """Add `lab` and its own commands."""
     lab = commands.add_parser(
         "lab",
-        help="run real vLLM releases on a CPU with scripted tokens",
         description="Install, start, record, compare and bisect vLLM releases. See docs/lab.md.",
         epilog="example:\n  python -m inspector lab serve --vllm 0.32.0 --stream-interval 3",
         formatter_class=RawDescriptionHelpFormatter,

@@ -8,7 +8,7 @@ from typing import Any
 from inspector.capture.errors import LabError
 from inspector.capture.formats import listed
 from inspector.commands.lab.options import add_json, lab_command, results_folder
-from inspector.commands.shared import Commands, print_json, say, tell
+from inspector.commands.terminal import Commands, print_json, say, tell
 from inspector.lab.clients import (
     CLIENTS,
     ENDPOINTS,

@@ -18,7 +18,7 @@ from inspector.commands.lab.options import (
     servers_in,
     session_of,
 )
-from inspector.commands.shared import Commands, say, tell
+from inspector.commands.terminal import Commands, say, tell
 from inspector.lab.install import NEWEST, adopt, installed_versions
 from inspector.lab.paths import LabPaths
 from inspector.lab.process import check_port

@@ -22,7 +22,8 @@ from inspector.commands.lab.options import (
     session_of,
     targets_in,
 )
-from inspector.commands.shared import Commands, print_json, say, tell, write_text
+from inspector.commands.shared import write_text
+from inspector.commands.terminal import Commands, print_json, say, tell
 from inspector.lab import reporting, scripts
 from inspector.lab.bisect import releases
 from inspector.lab.clients import load_clients

@@ -15,7 +15,7 @@ from typing import Final
 
 from inspector.capture.capture import Endpoint
 from inspector.capture.errors import LabError
-from inspector.commands.shared import Commands, tell
+from inspector.commands.terminal import Commands, tell
 from inspector.lab import scripts
 from inspector.lab.install import CPU_PACKAGE, GPU_PACKAGE
 from inspector.lab.matrix import targets_of

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from inspector.capture.errors import LabError
 from inspector.commands.lab.options import add_json, lab_command
-from inspector.commands.shared import Commands, print_json, say, write_text
+from inspector.commands.shared import write_text
+from inspector.commands.terminal import Commands, print_json, say
 from inspector.lab import reporting, scripts
 from inspector.lab.exchange import disagreement, fixture_of, fixtures_of
 from inspector.lab.vllm_tests import DATA_FILE, TEST_FILE, write_vllm_tests

@@ -20,7 +20,8 @@ from inspector.commands.lab.options import (
     release_of,
     session_of,
 )
-from inspector.commands.shared import Commands, one_capture, print_json, say, tell
+from inspector.commands.shared import one_capture
+from inspector.commands.terminal import Commands, print_json, say, tell
 from inspector.files.store import save
 from inspector.lab import scripts
 from inspector.lab.bisect import (

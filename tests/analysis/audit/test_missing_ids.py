@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from inspector.analysis.audit import Kind, audit
 from inspector.analysis.audit.missing_ids import ids_hint
 from inspector.analysis.audit.transmission import transmission_of
 from inspector.analysis.reading import Reading, read
@@ -52,6 +53,18 @@ def test_a_chunk_without_text_has_no_logprobs() -> None:
     )
     reading = read(Capture(header=Header(endpoint=Endpoint.CHAT), events=[Event(chunk)], end=CLOSED))
     assert ids_missing(reading)
+
+
+def test_logprobs_of_the_framing_show_that_steps_without_text_are_sent() -> None:
+    steps = [("<|channel|>", ""), ("final", ""), ("<|message|>", ""), ("Ap", ""), ("ologies", "ologies")]
+    chunks = [
+        {"choices": [{"index": 0, "delta": {"content": text}, "logprobs": {"content": [{"token": token}]}}]}
+        for token, text in steps
+    ]
+    events = [Event(json.dumps(chunk)) for chunk in chunks]
+    reading = read(Capture(header=Header(endpoint=Endpoint.CHAT), events=events, end=CLOSED))
+    assert not ids_missing(reading)
+    assert [finding.generated for finding in audit(reading) if finding.kind is Kind.DROPPED] == ["Ap"]
 
 
 @pytest.mark.parametrize("ids_requested", [True, False])
