@@ -18,7 +18,7 @@ print(sys.argv[1:], os.environ["HARMONY_INSPECTOR_HOSTS"])
 
 
 def test_the_dashboard_of_the_checkout_is_started_with_the_options() -> None:
-    arguments = parser().parse_args(
+    arguments = parser("ui").parse_args(
         ["ui", "--port", "8600", "--host", "0.0.0.0", "--", "--server.baseUrlPath", "x"]
     )
     assert command_of(arguments) == [
@@ -55,5 +55,5 @@ def test_the_process_becomes_the_dashboard_s_and_knows_the_hosts(tmp_path: Path)
 
 def test_an_invalid_port_is_an_error_of_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        parser().parse_args(["ui", "--port", "x"])
+        parser("ui").parse_args(["ui", "--port", "x"])
     assert "invalid port: 'x'" in capsys.readouterr().err

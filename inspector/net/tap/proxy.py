@@ -201,16 +201,18 @@ class Tap:
 
     async def _ask(self) -> float:
         """Ask the server; in how many seconds to ask again."""
+        answered = self._answered
         try:
             async with asyncio.timeout(_VERSION_S):
                 self.owned_by = owner_in(await self._get_json(self._models)) or self.owned_by
-                self._answered, self._silent = True, False
+                answered = True
                 version_info = await self._get_json(self.engine.version_path.encode())
         except (TimeoutError, httpx.TimeoutException):
-            self._silent = not self._answered
+            self._answered, self._silent = answered, not answered
             return _ASK_AGAIN_S
         except (httpx.HTTPError, OSError):
             return 0.0  # not up yet: the next request asks again
+        self._answered, self._silent = True, False
         version = version_info.get("version") if isinstance(version_info, dict) else None
         self.version = version if isinstance(version, str) else self.version
         return _ASK_SOON_S if self.version is None and self.owned_by is None else _ASK_AGAIN_S
