@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from inspector.analysis.audit.verdict import Level
-from inspector.capture.capture import Capture, End, EventKind
+from inspector.capture.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.files.importers import sniff_and_read
 from inspector.files.store import builtin, load
 from inspector.inspection.inspection import Inspection, inspect
-from inspector.protocol.wire.excerpt import Excerpt
+from inspector.protocol.wire.excerpt import Excerpt, excerpt_of
 from tests.support.foreign import CHAT, RESPONSES, known, sse
 
 _NO_DONE = "no_done"
@@ -106,3 +106,10 @@ def test_no_piece_of_a_stream_has_a_finding_that_the_whole_has_not(path: Any) ->
         codes = {str(finding.code) for finding in inspection.findings}
         assert codes <= {*whole, _NO_DONE}
         assert inspection.verdict.level is not Level.CLEAN
+
+
+@pytest.mark.parametrize(
+    "event", [Event("{}", kind=EventKind.BODY), Event('{"choices": [5]}'), Event("no JSON"), Event("[DONE]")]
+)
+def test_what_is_no_chunk_does_not_show_that_something_is_before_it(event: Event) -> None:
+    assert excerpt_of(Header(endpoint=Endpoint.CHAT), [event], None) is None

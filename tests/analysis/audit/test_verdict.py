@@ -288,12 +288,24 @@ def counted(more: int) -> Capture:
             "know).",
         ),
         (
+            response([{"type": "code_interpreter_call"}, ANSWER], [(1, "Yes.")], usage={"output_tokens": 30}),
+            f"The items do not tell what the model wrote to the tools of the server. {ASK}",
+        ),
+        (
             response([{"type": "web_search_call"}, ANSWER], [(1, "Yes.")], usage={"output_tokens": 30}),
             f"The web_search_call item does not have the text that the model wrote to the tool. {ASK}",
         ),
         (answer("Hi", "Hi"), "The final object has no token count (usage) to check it against."),
     ],
-    ids=["header left out", "fewer", "noise", "cut character", "tool of the server", "no count"],
+    ids=[
+        "header left out",
+        "fewer",
+        "noise",
+        "cut character",
+        "Python of the server",
+        "search of the server",
+        "no count",
+    ],
 )
 def test_a_final_object_that_settles_nothing_says_why(capture: Capture, why: str) -> None:
     judged = inspect(capture).verdict

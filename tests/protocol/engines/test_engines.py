@@ -27,6 +27,7 @@ from inspector.protocol.engines import (
 )
 from inspector.protocol.engines.desktop import OLLAMA
 from inspector.protocol.engines.dynamo import DYNAMO
+from inspector.protocol.engines.hosted import GROQ
 from inspector.protocol.engines.llama_cpp import LLAMA_CPP
 from inspector.protocol.engines.sglang import SGLANG
 from inspector.protocol.engines.vllm import VLLM
@@ -354,3 +355,8 @@ def test_a_log_names_its_version_by_the_words_of_its_engine() -> None:
 )
 def test_a_minor_release_in_a_sentence_is_a_version(text: str, version: str | None) -> None:
     assert next((found for found, _ in versions_in(text)), None) == version
+
+
+def test_where_an_endpoint_has_no_ids_another_is_named() -> None:
+    hint = GROQ.asking(spec_of(Endpoint.RESPONSES))
+    assert hint == "Token IDs would show it. To get them, send debug: true (chat)."
