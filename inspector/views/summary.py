@@ -143,11 +143,11 @@ def _broken_call(choice: ChoiceReading, fields: _Fields, findings: Sequence[Find
 
 def _harmony(_: ChoiceReading, __: _Fields, findings: Sequence[Finding]) -> str | None:
     """Harmony in delivered text, whole messages first."""
-    found = [(finding, finding.facts) for finding in findings if isinstance(finding.facts, HarmonyText)]
-    found.sort(key=lambda pair: pair[1].code not in TRANSCRIPTS)
-    if not found:
+    in_text = [(finding, finding.facts) for finding in findings if isinstance(finding.facts, HarmonyText)]
+    in_text.sort(key=lambda pair: pair[1].code not in TRANSCRIPTS)
+    if not in_text:
         return None
-    finding, facts = found[0]
+    finding, facts = in_text[0]
     text = clip((finding.delivered or "")[facts.at :], _NAME_SHOWN)
     where = _NOUNS.get(finding.field or "", "response")
     match facts.code:

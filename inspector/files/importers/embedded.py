@@ -1,7 +1,7 @@
 """Text around a response: an issue, a terminal, a log. Each block in it goes to the other importers.
 
-The blocks are those in fences. Without any, and inside one that is no file by itself, a block is an event
-stream from a line on, the JSON values that begin a line, or a raw text that llama-server logs.
+Blocks are what fences enclose. In a text without fences, and in a fence whose text is not a file itself,
+they are an event stream, JSON values that begin a line, or the raw texts that llama-server logs.
 """
 
 import json

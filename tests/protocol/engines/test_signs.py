@@ -139,10 +139,10 @@ def test_an_unknown_server_gets_no_issue_release_or_link_of_vllm(steps: Any) -> 
 
 def test_a_hint_for_an_unknown_server_says_whose_key_it_names() -> None:
     unknown = inspect(chat(LOSS, with_ids=False, version=None)).verdict
-    known = inspect(chat(LOSS, with_ids=False, version="0.31.0")).verdict
-    assert unknown.level is known.level is Level.UNKNOWN
+    vllm = inspect(chat(LOSS, with_ids=False, version="0.31.0")).verdict
+    assert unknown.level is vllm.level is Level.UNKNOWN
     assert "a key of vLLM" in unknown.why
-    assert "a key of vLLM" not in known.why
+    assert "a key of vLLM" not in vllm.why
 
 
 # --- a proxy between ---
@@ -159,7 +159,11 @@ def test_what_a_proxy_may_have_lost_is_not_the_servers_fault_alone() -> None:
     assert direct.verdict.blame == "The server's fault."
     assert between.verdict.blame == "The server's or the proxy's fault."
     assert "LiteLLM" in between.verdict.why
-    assert [one.kind for one in direct.findings] == [one.kind for one in between.findings] == [Kind.DROPPED]
+    assert (
+        [finding.kind for finding in direct.findings]
+        == [finding.kind for finding in between.findings]
+        == [Kind.DROPPED]
+    )
 
 
 def test_a_gateway_shows_the_server_behind_it() -> None:
@@ -197,7 +201,7 @@ def test_token_ids_are_read_once_where_a_server_has_them(payload: Mapping[str, A
     assert got.reading.choice.tokens.ids == IDS
     assert got.reading.choice.evidence is Evidence.TOKEN_IDS
     assert got.verdict.level is Level.CLEAN
-    assert [one.kind for one in lost.findings] == [Kind.DROPPED]
+    assert [finding.kind for finding in lost.findings] == [Kind.DROPPED]
 
 
 def test_ids_at_the_end_of_a_stream_are_compared_with_what_came_before() -> None:
