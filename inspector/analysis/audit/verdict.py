@@ -284,7 +284,8 @@ def _errors(
     ]
     text = text or [finding for finding in errors if finding.kind is Kind.INVALID_TOOL_ARGUMENTS]
     if lost := loss_clauses(text):
-        subject = "it also" if reported else "the server"
+        sender = "the server" if reading.gateway is None else "the server or the proxy"
+        subject = "it also" if reported else sender
         text.sort(key=lambda finding: LOSSES.index(finding.kind) if finding.kind in LOSSES else len(LOSSES))
         statements.append(Clause(f"{subject} {joined(lost[:_SHOWN])}", tuple(text)))
     prompt = [finding for finding in errors if finding.code is Code.PROMPT_REJECTED]

@@ -158,6 +158,8 @@ def test_what_a_proxy_may_have_lost_is_not_the_servers_fault_alone() -> None:
     assert (direct.reading.gateway, between.reading.gateway) == (None, LITELLM)
     assert direct.verdict.blame == "The server's fault."
     assert between.verdict.blame == "The server's or the proxy's fault."
+    assert direct.verdict.sentence.startswith("The server lost")
+    assert between.verdict.sentence.startswith("The server or the proxy lost")
     assert "LiteLLM" in between.verdict.why
     assert (
         [finding.kind for finding in direct.findings]
