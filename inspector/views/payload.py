@@ -12,9 +12,12 @@ __all__ = [
     "CellFate",
     "CellSpan",
     "Cells",
+    "Columns",
     "Entry",
     "Events",
+    "FateChange",
     "FateRun",
+    "FindingChange",
     "FindingRow",
     "Head",
     "Increment",
@@ -28,16 +31,14 @@ __all__ = [
     "Payload",
     "Piece",
     "Pipeline",
+    "PipelineChange",
     "ReconstructionRow",
-    "Ribbon",
-    "Run",
     "Selected",
     "Sign",
     "StreamState",
     "Tables",
     "Unit",
     "UnsentCell",
-    "UnsentColumns",
     "VerdictRow",
 ]
 
@@ -46,9 +47,6 @@ Unit: TypeAlias = Literal["token", "piece"]
 
 Entry: TypeAlias = tuple[str | None, str]
 """A token of the vocabulary: its text, None for a part of a character, and its bytes as hex."""
-
-Run: TypeAlias = tuple[int, int, str | None, str]
-"""Neighbouring cells of one fate: start, end, the field that they were delivered in, and a `FateState`."""
 
 CellFate: TypeAlias = Literal[
     "framing", "delivered", "misrouted", "lost", "left_out", "rejected", "unsent", "unknown"
@@ -115,20 +113,6 @@ class BlockChange(_From):
     items: list[Block]
 
 
-class Ribbon(TypedDict):
-    """A delivery lane: where the text of each cell arrived."""
-
-    label: str
-    runs: list[Run]
-
-
-class LaneChange(_From):
-    """Runs of a lane that follow the first `from` ones, which stay."""
-
-    label: str
-    runs: list[Run]
-
-
 class Lane(TypedDict):
     """A field of the client."""
 
@@ -148,6 +132,29 @@ class Pipeline(TypedDict):
     """They cover every cell once."""
 
 
+class FateChange(_From):
+    """Fates that follow the first `from` ones, which stay."""
+
+    items: list[FateRun]
+
+
+class LaneChange(_From):
+    """A field of the client with the pieces that follow its first `from` ones, which stay."""
+
+    field: str
+    label: str
+    pieces: list[Piece]
+
+
+class PipelineChange(TypedDict):
+    """What an audit adds to a `Pipeline`, or changes at its end."""
+
+    server: str
+    lanes: list[LaneChange]
+    """All lanes."""
+    fates: FateChange
+
+
 class UnsentCell(TypedDict):
     """A cell that stands for what the server never sent and its error names."""
 
@@ -158,15 +165,6 @@ class UnsentCell(TypedDict):
     text: str
     words: str
     """What it is, in a sentence."""
-
-
-class UnsentColumns(TypedDict):
-    """Columns of such cells."""
-
-    ids: list[int | None]
-    vocab: dict[str, Entry]
-    events: Events
-    unsent: list[UnsentCell]
 
 
 class IssueRow(TypedDict):
@@ -196,8 +194,6 @@ class Tables(TypedDict):
 
     kinds: dict[str, KindRow]
     """The kinds of finding; differences of captures have others."""
-    lost_states: list[str]
-    """States of a `Run` whose text the client did not get."""
     special_tokens: list[int]
     """IDs of the special tokens that frame messages."""
 
@@ -230,23 +226,32 @@ class FindingRow(CellSpan):
     known_issues: list[IssueRow]
 
 
-class Cells(TypedDict):
-    """Columns of the cells."""
+class FindingChange(_From):
+    """Findings that follow the first `from` ones, which stay."""
 
-    unit: Unit
+    items: list[FindingRow]
+
+
+class Columns(TypedDict):
+    """Columns of cells: of a whole stream, or of those that are new."""
+
     count: int
-    """Cells."""
+    """Cells of the stream then."""
     ids: list[int | None] | None
     """Token ids; None for pieces."""
-    vocab: dict[str, Entry] | None
+    vocab: dict[str, Entry]
     """The distinct ids; those outside the vocabulary have no entry."""
     texts: dict[str, str]
     """Texts by cell where the vocabulary does not have them: of pieces, and around split characters."""
     events: Events
+    unsent: list[UnsentCell]
+
+
+class Cells(Columns):
+    """A whole stream."""
+
+    unit: Unit
     blocks: list[Block]
-    ribbons: list[Ribbon]
-    pipelines: list[Pipeline]
-    """The picture of the stream; of a comparison two."""
 
 
 class ReconstructionRow(TypedDict, total=False):
@@ -281,7 +286,8 @@ class Payload(Cells, Tables, ReconstructionRow, LogprobRow):
     """Cells that the server sent; those after them are `unsent`."""
     hidden: int
     """Cells of a comparison that are folded away."""
-    unsent: list[UnsentCell]
+    pipelines: list[Pipeline]
+    """The picture of the stream; of a comparison two."""
     findings: list[FindingRow]
     first_at: float | None
     last_at: float | None
@@ -319,24 +325,16 @@ class VerdictRow(TypedDict):
     known: str
 
 
-class Increment(_From, ReconstructionRow):
+class Increment(_From, Columns, ReconstructionRow):
     """What changes when a run grows: columns of the cells after the first `from`, and what else is new."""
 
     unit: Unit | None
     """None while no cell is known."""
-    count: int
-    """Cells then."""
-    ids: list[int | None] | None
-    vocab: dict[str, Entry]
-    texts: dict[str, str]
-    events: Events
     blocks: BlockChange
-    ribbons: list[LaneChange]
-    pipelines: NotRequired[list[Pipeline]]
-    """The picture of the whole stream so far, when an audit has told it."""
-    unsent: NotRequired[list[UnsentCell]]
-    findings: NotRequired[list[FindingRow]]
-    """All findings, when an audit has told them."""
+    pipelines: NotRequired[list[PipelineChange]]
+    """What the picture has more, when an audit has told it."""
+    findings: NotRequired[FindingChange]
+    """The findings, when an audit has told them."""
     last_at: NotRequired[float | None]
     finish: NotRequired[str | None]
     now: NotRequired[StreamState]

@@ -1,4 +1,4 @@
-"""The Compare page in a real browser: ribbons, steps through differences, a small window, hostile text."""
+"""The Compare page in a real browser: deliveries, steps through differences, a small window, hostile text."""
 
 import re
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from tests.support.pages import as_file
 from tests.support.streams import GOOD, LEAK, chat
 
 
-def test_both_ribbons_stand_under_one_row_and_keys_step_through_the_differences(
+def test_both_deliveries_stand_under_one_row_and_keys_step_through_the_differences(
     app: str, open_page: Callable[..., Page]
 ) -> None:
     page = open_page()

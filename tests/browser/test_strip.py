@@ -49,7 +49,14 @@ def long_stream(count: int) -> dict[str, Any]:
             "at": [place * 0.01 for place in range(count)],
         },
         "blocks": [message],
-        "ribbons": [{"label": "vLLM", "runs": [[3, count - 1, "content", "ok"]]}],
+        "unsent": [],
+        "pipelines": [
+            {
+                "server": "vLLM",
+                "lanes": [{"field": "content", "label": "answer", "pieces": [[3, count - 1, None, ""]]}],
+                "fates": [[0, 3, "framing", None, None, ""], [3, count - 1, "delivered", 0, 0, ""]],
+            }
+        ],
         "findings": [],
         **tables(),
         "first_at": 0.0,
@@ -303,7 +310,7 @@ def test_hostile_text_is_shown_as_text_everywhere(mount: Mount, text: str) -> No
     drawn = payload(chat(steps))
     drawn["texts"] = {"3": text}
     drawn["blocks"][0] |= {"recipient": text, "content_type": text, "role": text}
-    drawn["ribbons"][0]["label"] = text
+    drawn["pipelines"][0]["server"] = text
     drawn["findings"][0] |= {
         "explanation": text,
         "line": text,

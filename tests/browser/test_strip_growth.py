@@ -14,20 +14,16 @@ from tests.support.strips import LEAK, built_in, selected
 Mount = Callable[..., Page]
 
 
-def test_two_servers_are_two_ribbons_under_one_row_of_tokens(mount: Mount) -> None:
+def test_two_servers_are_two_bars_under_one_row_of_tokens(mount: Mount) -> None:
     drawn = built_in(LEAK)
-    drawn["ribbons"][0]["label"] = "left: vLLM 0.14.1"
-    drawn["ribbons"].append(
-        {
-            "label": "right: vLLM 0.32.0",
-            "runs": [[3, 6, "reasoning", "ok"], [21, 31, "tool_calls[0].arguments", "ok"]],
-        }
-    )
+    [left] = drawn["pipelines"]
+    fates = [[3, 6, "delivered", 0, 0, ""], [21, 31, "delivered", 2, 2, ""]]
+    drawn["pipelines"].append({"server": "vLLM 0.32.0", "lanes": left["lanes"], "fates": fates})
     page = mount(drawn, token=4)
     assert page.locator(".lane-key").all_text_contents() == ["L", "R"]
     expect(page.locator(".token")).to_contain_text("vLLM 0.14.1")
     expect(page.locator(".token")).to_contain_text("in content, not in reasoning")
-    assert page.locator(".row .ribbon.ok").count() > page.locator(".row .ribbon.misrouted").count()
+    assert page.locator(".row .ribbon.delivered").count() > page.locator(".row .ribbon.misrouted").count()
 
 
 def test_the_same_payload_again_keeps_place_and_selection(mount: Mount) -> None:
@@ -65,9 +61,9 @@ def pieces_of(drawn: dict[str, Any], cuts: list[int]) -> list[dict[str, Any]]:
             for one in drawn["blocks"]
             if one["start"] < end
         ]
-        runs = [
-            [a, min(b, end), field, state] for a, b, field, state in drawn["ribbons"][0]["runs"] if a < end
-        ]
+        [picture] = drawn["pipelines"]
+        fates = [[a, min(b, end), *rest] for a, b, *rest in picture["fates"] if a < end]
+        lanes = [lane | {"from": 0} for lane in picture["lanes"]]
         events = [k for k, first in enumerate(drawn["events"]["start"]) if start <= first < end]
         found.append(
             {
@@ -78,8 +74,9 @@ def pieces_of(drawn: dict[str, Any], cuts: list[int]) -> list[dict[str, Any]]:
                 "texts": {},
                 "events": {name: [column[k] for k in events] for name, column in drawn["events"].items()},
                 "blocks": {"from": 0, "items": blocks},
-                "ribbons": [{"label": drawn["ribbons"][0]["label"], "from": 0, "runs": runs}],
-                "findings": drawn["findings"] if end == drawn["count"] else [],
+                "pipelines": [picture | {"lanes": lanes, "fates": {"from": 0, "items": fates}}],
+                "unsent": [],
+                "findings": {"from": 0, "items": drawn["findings"] if end == drawn["count"] else []},
             }
         )  # fmt: skip
         start = end
@@ -89,7 +86,7 @@ def pieces_of(drawn: dict[str, Any], cuts: list[int]) -> list[dict[str, Any]]:
 def test_a_strip_that_grew_looks_like_one_that_was_drawn_whole(mount: Mount) -> None:
     drawn = built_in(LEAK)
     whole = mount(drawn).locator(".canvas").inner_text()
-    empty = drawn | {"count": 0, "ids": [], "blocks": [], "ribbons": [], "findings": []}
+    empty = drawn | {"count": 0, "ids": [], "blocks": [], "pipelines": [], "findings": []}
     empty["events"] = {"index": [], "start": [], "at": []}
     page = mount(empty)
     for columns in pieces_of(drawn, [1, 4, 7, 10, 19, 22, 31]):
@@ -102,26 +99,27 @@ ROWS_WITHOUT_ROOM = """() => {
   const { layout, model } = strip, found = [];
   for (let row = 0; row < layout.rowStart.length; row++)
     for (let cell = layout.rowStart[row]; cell < layout.rowEnd(row); cell++)
-      if (model.lanes.some((lane) => lane.at.values[cell] >= 0) && !layout.rowTall[row]) found.push(cell);
+      if (model.hasBar(cell) && !layout.rowTall[row]) found.push(cell);
   return found;
 }"""
 
 
-def test_ribbons_that_are_told_after_their_tokens_have_room(mount: Mount) -> None:
+def test_bars_that_are_told_after_their_tokens_have_room(mount: Mount) -> None:
     drawn = built_in(LEAK)
-    empty = drawn | {"count": 0, "ids": [], "blocks": [], "ribbons": [], "findings": []}
+    empty = drawn | {"count": 0, "ids": [], "blocks": [], "pipelines": [], "findings": []}
     empty["events"] = {"index": [], "start": [], "at": []}
     page = mount(empty)
     told = 0
     for columns in pieces_of(drawn, [2, 22]):  # the first look finds no text yet
-        [lane] = columns["ribbons"]
-        page.evaluate("columns => strip.append(columns)", columns | {"ribbons": [], "findings": []})
+        [picture] = columns["pipelines"]
+        page.evaluate("columns => strip.append(columns)", columns | {"pipelines": [], "findings": None})
         # As the audit tells them: runs that stay are counted, the last may have grown.
-        kept = max(min(told, len(lane["runs"])) - 1, 0)
-        ribbons = [{"label": lane["label"], "from": kept, "runs": lane["runs"][kept:]}]
-        look = unchanged(columns["count"]) | {"ribbons": ribbons, "findings": columns["findings"]}
+        items = picture["fates"]["items"]
+        kept = max(min(told, len(items)) - 1, 0)
+        pipelines = [picture | {"fates": {"from": kept, "items": items[kept:]}}]
+        look = unchanged(columns["count"]) | {"pipelines": pipelines, "findings": columns["findings"]}
         page.evaluate("columns => strip.append(columns)", look)
-        told = len(lane["runs"])
+        told = len(items)
         assert page.evaluate(ROWS_WITHOUT_ROOM) == []
 
 

@@ -143,7 +143,7 @@ def test_what_is_selected_stands_clear_of_the_faded_rows(mount: Mount) -> None:
     assert page.evaluate(clear)[1] >= 0
 
 
-def test_ribbons_without_room_for_their_label_have_a_letter(mount: Mount) -> None:
+def test_bars_without_room_for_their_label_have_a_letter(mount: Mount) -> None:
     page = mount(built_in(LEAK))
     letters = "bars => bars.map(bar => bar.dataset.letter).filter(Boolean)"
     assert page.locator(".row .ribbon").evaluate_all(letters) == ["R", "T"]

@@ -47,10 +47,8 @@ def test_the_page_opens_on_one_script_and_two_versions() -> None:
     assert verdict["level"] == "error"
     head, _, payload = drawn(app, "strip").bytes.partition(b"\n")
     assert json.loads(head)["token"] == 4
-    assert [lane["label"] for lane in unpacked(payload)["ribbons"]] == [
-        "left: vLLM 0.13.0",
-        "right: vLLM 0.14.1",
-    ]
+    servers = [picture["server"] for picture in unpacked(payload)["pipelines"]]
+    assert servers == ["vLLM 0.13.0", "vLLM 0.14.1"]
     assert [row["equal"] for row in rows(app)] == [True, False, True, True]
     assert app.query_params["left"] == "chat-tool-call-dropped-vllm-0.13.0"
 

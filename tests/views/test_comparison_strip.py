@@ -1,4 +1,4 @@
-"""Two captures in one row of tokens, over a ribbon for each side."""
+"""Two captures in one row of tokens, over the delivery of each side."""
 
 import json
 from collections.abc import Sequence
@@ -29,11 +29,13 @@ def row(left: Capture, right: Capture) -> dict[str, Any]:
     return as_json(made.payload)
 
 
-def test_equal_tokens_are_one_row_over_two_ribbons() -> None:
+def test_equal_tokens_are_one_row_over_two_deliveries() -> None:
     made = row(chat(GOOD, version="0.15.0"), chat(LEAK, version="0.14.1"))
     assert made["count"] == 14
-    assert [lane["label"] for lane in made["ribbons"]] == ["left: vLLM 0.15.0", "right: vLLM 0.14.1"]
-    assert [4, 6, "content", "misrouted"] in made["ribbons"][1]["runs"]
+    left, right = made["pipelines"]
+    assert (left["server"], right["server"]) == ("vLLM 0.15.0", "vLLM 0.14.1")
+    assert [lane["field"] for lane in right["lanes"]] == ["reasoning", "content"]
+    assert [4, 6, "misrouted", 0, 1, ""] in right["fates"]
     assert made["events"]["at"] is not None
     (finding,) = made["findings"]
     assert (finding["title"], finding["cell_start"], finding["cell_end"]) == (
@@ -111,9 +113,9 @@ def test_row_has_all_tokens_of_each_side_in_order(left: Sequence[Step], right: S
                 rebuilt[side] += ids
     assert rebuilt == {"left": left_ids, "right": right_ids}
     assert all(str(token) in made["vocab"] for token in made["ids"])
-    for lane in made["ribbons"]:
-        assert all(0 <= start < end <= made["count"] for start, end, *_ in lane["runs"])
-        assert all(run[1] <= then[0] for run, then in pairwise(lane["runs"]))
+    for picture in made["pipelines"]:
+        assert all(0 <= start < end <= made["count"] for start, end, *_ in picture["fates"])
+        assert all(run[1] <= then[0] for run, then in pairwise(picture["fates"]))
     json.dumps(made)
 
 
@@ -161,8 +163,8 @@ def test_folded_row_omits_long_equal_stretches_and_counts_them() -> None:
     assert made["count"] + made["hidden"] == 404
     [finding] = made["findings"]
     assert made["ids"][finding["cell_start"] : finding["cell_end"]] == encode(" word")
-    assert [finding["cell_start"], finding["cell_end"], "content", "dropped"] in [
-        [*run[:2], "content", run[3]] for run in made["ribbons"][1]["runs"]
+    assert [finding["cell_start"], finding["cell_end"], "lost"] in [
+        run[:3] for run in made["pipelines"][1]["fates"]
     ]
     roles = [block["role"] for block in made["blocks"]]
     assert any(role.startswith("after ") and "equal tokens" in role for role in roles)
@@ -196,9 +198,9 @@ def test_folded_row_is_the_row_without_hidden_tokens(left: Sequence[Step], right
             assert ids == whole["ids"][unfolded["cell_start"] : unfolded["cell_end"]]
     assert all(block["end"] == then["start"] for block, then in pairwise(made["blocks"]))
     assert all(made["ids"][int(place)] is not None for place in made["texts"])
-    for lane in made["ribbons"]:
-        assert all(0 <= start < end <= made["count"] for start, end, *_ in lane["runs"])
-        assert all(run[1] <= then[0] for run, then in pairwise(lane["runs"]))
+    for picture in made["pipelines"]:
+        assert all(0 <= start < end <= made["count"] for start, end, *_ in picture["fates"])
+        assert all(run[1] <= then[0] for run, then in pairwise(picture["fates"]))
 
 
 COMMENT = "Unexpected token 12606 while expecting start token 200006"

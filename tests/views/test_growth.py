@@ -1,3 +1,4 @@
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -7,12 +8,13 @@ from hypothesis import strategies as st
 
 from inspector.analysis.audit import transmission_of
 from inspector.analysis.reading import Reader, read
-from inspector.capture.capture import Capture, Event
+from inspector.capture.capture import Capture, Endpoint, Event, Header
 from inspector.inspection.inspection import examine
 from inspector.protocol.harmony.vocab import encode
-from inspector.views.payload import Increment
-from inspector.views.strip import strip
+from inspector.views.payload import Increment, Pipeline, PipelineChange
+from inspector.views.strip import picture, strip
 from inspector.views.strip.growth import Growth, stream_position
+from inspector.views.strip.pipeline import changes
 from tests.support.streams import aborted, chat, chat_chunk, tool_response
 
 THINK = "<|channel|>analysis<|message|>"
@@ -220,7 +222,7 @@ def test_pieces_are_replaced_by_reconstructed_tokens() -> None:
         if columns is not None:
             units.append(str(columns["unit"]))
             has = {**columns}
-            assert not growth.has_more(choice)
+            assert not growth.more
     assert set(units[:-1]) == {"piece"}
     whole = all_at_once(capture)
     assert (units[-1], has["from"], has["count"]) == ("token", 0, whole["count"])
@@ -231,6 +233,79 @@ def test_pieces_are_replaced_by_reconstructed_tokens() -> None:
     again = Growth(5).step(choice, lambda place: capture.events[place].at_s)
     assert again is not None
     assert (again["from"], again["ids"]) == (0, whole["ids"])
+
+
+def test_text_that_only_the_final_object_has_comes_with_the_end() -> None:
+    deltas = [
+        Event(json.dumps({"type": "response.output_text.delta", "delta": "Hello"}), 0.1),
+        Event(json.dumps({"type": "response.output_text.delta", "delta": "!"}), 0.2),
+    ]
+    final = {"output": [{"type": "message", "content": [{"type": "output_text", "text": "Hello there!"}]}]}
+    last = Event(json.dumps({"type": "response.completed", "response": final}), 0.3)
+    reader, growth, reads = Reader(Header(endpoint=Endpoint.RESPONSES)), Growth(), Reads()
+    for events, ended in ((deltas, False), ([last], False), ([], True)):
+        reader.receive(events)
+        while columns := growth.step(reader.reading().choice, lambda _: 0.0, ended=ended):
+            reads.take(columns)
+        expected = {"0": "Hello", "1": " there", "2": "!"} if ended else {"0": "Hello", "1": "!"}
+        assert reads.has["texts"] == expected
+    assert growth.step(reader.reading().choice, lambda _: 0.0, ended=True) is None
+    assert not growth.more
+
+
+def patched(before: Pipeline | None, change: PipelineChange) -> Pipeline:
+    """What a browser makes of a change."""
+
+    def kept(number: int, count: int) -> list[Any]:
+        return [] if before is None or not count else before["lanes"][number]["pieces"][:count]
+
+    fates = [] if before is None else before["fates"][: change["fates"]["from"]]
+    return {
+        "server": change["server"],
+        "lanes": [
+            {
+                "field": lane["field"],
+                "label": lane["label"],
+                "pieces": [*kept(number, lane["from"]), *lane["pieces"]],
+            }
+            for number, lane in enumerate(change["lanes"])
+        ],
+        "fates": [*fates, *change["fates"]["items"]],
+    }
+
+
+@pytest.mark.parametrize("with_ids", [True, False], ids=["tokens", "pieces"])
+@pytest.mark.parametrize("steps", [SPLIT, REFUSED], ids=["split characters", "refused runs"])
+@settings(deadline=None, max_examples=30)
+@given(places=cuts())
+def test_changes_of_the_picture_add_up_to_the_whole_one(
+    steps: list[tuple[str, dict[str, Any]]], with_ids: bool, places: list[int]
+) -> None:
+    capture = chat(steps, with_ids=with_ids)
+    reader = Reader(capture.header)
+    reader_has: Pipeline | None = None
+    last: Pipeline | None = None
+    cut = [min(place, len(capture.events)) for place in places]
+    for start, end in zip([0, *cut], [*cut, len(capture.events)], strict=True):
+        reader.receive(capture.events[start:end])
+        examined = examine(reader.reading())
+        whole = picture(examined, examined.reading.choice)
+        reader_has, last = patched(reader_has, changes(last, whole)), whole
+        assert reader_has == whole
+    assert [last] == all_at_once(capture)["pipelines"]
+
+
+def test_what_a_look_tells_does_not_grow_with_the_stream() -> None:
+    capture = chat([(THINK, {}), *((" word", {"reasoning": " word"}) for _ in range(2000))])
+    reader, sizes = Reader(capture.header), []
+    last: Pipeline | None = None
+    for start in range(0, len(capture.events), 100):
+        reader.receive(capture.events[start : start + 100])
+        examined = examine(reader.reading())
+        whole = picture(examined, examined.reading.choice)
+        sizes.append(len(json.dumps(changes(last, whole))))
+        last = whole
+    assert max(sizes[1:]) <= sizes[1] + 20
 
 
 def test_stream_position_names_the_open_message() -> None:

@@ -1,12 +1,10 @@
 import json
 from typing import Any
 
-from inspector.analysis.alignment import FateState
 from inspector.capture.capture import Capture, Endpoint, Event, Header
 from inspector.inspection.inspection import inspect
 from inspector.protocol.harmony.vocab import encode
 from inspector.views.strip import strip
-from inspector.views.strip.complete import tables
 from tests.support.streams import CLOSED, GOOD, LEAK, LOSS, aborted, chat, tool_response
 
 
@@ -36,15 +34,26 @@ def test_rejected_block_has_the_words_of_the_reference_parser() -> None:
     assert refused["state"] == "between messages"
 
 
-def test_ribbon_shows_where_tokens_were_delivered() -> None:
-    assert payload(chat(LEAK))["ribbons"] == [
-        {
-            "label": "vLLM 0.99.0",
-            "runs": [[3, 4, "reasoning", "ok"], [4, 6, "content", "misrouted"], [12, 13, "content", "ok"]],
-        }
+def deliveries(made: dict[str, Any]) -> list[tuple[int, int, str, str | None]]:
+    """Start, end, fate and field of the cells that are not framing."""
+    [picture] = made["pipelines"]
+    fields = [lane["field"] for lane in picture["lanes"]]
+    return [
+        (start, end, fate, None if arrived is None else fields[arrived])
+        for start, end, fate, _, arrived, _ in picture["fates"]
+        if fate != "framing"
     ]
-    lost = payload(chat(LOSS))["ribbons"][0]["runs"]
-    assert [4, 6, None, "dropped"] in lost
+
+
+def test_picture_shows_where_tokens_were_delivered() -> None:
+    made = payload(chat(LEAK))
+    assert made["pipelines"][0]["server"] == "vLLM 0.99.0"
+    assert deliveries(made) == [
+        (3, 4, "delivered", "reasoning"),
+        (4, 6, "misrouted", "content"),
+        (12, 13, "delivered", "content"),
+    ]
+    assert (4, 6, "lost", None) in deliveries(payload(chat(LOSS)))
 
 
 def test_events_say_which_cells_arrived_together() -> None:
@@ -93,7 +102,7 @@ def test_without_ids_the_cells_are_deltas_with_the_lost_text_between_them() -> N
     made = payload(Capture(header=Header(endpoint=Endpoint.RESPONSES), events=events, end=CLOSED))
     assert made["unit"] == "piece"
     assert made["texts"] == {"0": "Hello", "1": " there", "2": "!"}
-    assert made["ribbons"][0]["runs"][1] == [1, 2, None, "dropped"]
+    assert deliveries(made)[1] == (1, 2, "lost", None)
     dropped = made["findings"][0]
     assert (dropped["kind"], dropped["cell_start"], dropped["cell_end"]) == ("dropped", 1, 2)
 
@@ -158,15 +167,10 @@ def test_reconstructed_tokens_are_cells_with_ids_over_their_delivery() -> None:
     assert (made["unit"], made["reconstructed"], made["count"]) == ("token", True, 32)
     assert made["uncertain"] == [[9, 17]]
     assert [block["channel"] for block in made["blocks"]] == ["analysis", "commentary"]
-    assert made["ribbons"] == [
-        {
-            "label": "vLLM 0.14.1",
-            "runs": [
-                [3, 4, "reasoning", "ok"],
-                [4, 6, None, "dropped"],
-                [21, 31, "tool_calls[0].arguments", "ok"],
-            ],
-        }
+    assert deliveries(made) == [
+        (3, 4, "delivered", "reasoning"),
+        (4, 6, "lost", None),
+        (21, 31, "delivered", "tool_calls[0].arguments"),
     ]
     (lost,) = made["findings"]
     assert (lost["cell_start"], lost["cell_end"], lost["token_start"]) == (4, 6, None)
@@ -184,7 +188,7 @@ def test_tokens_of_a_server_side_tool_are_in_their_own_turn() -> None:
         ("analysis", None, True),
         ("final", None, True),
     ]
-    assert [run[2] for run in made["ribbons"][0]["runs"]] == [
+    assert [field for *_, field in deliveries(made)] == [
         "reasoning",
         "code_interpreter_call[0].code",
         "reasoning",
@@ -206,9 +210,3 @@ def test_a_text_lost_over_several_messages_is_found_among_reconstructed_tokens()
         4,
         19,
     )
-
-
-def test_every_state_of_a_ribbon_but_ok_is_a_kind_of_finding_about_the_delivery() -> None:
-    kinds, states = tables()["kinds"], set(map(str, FateState)) - {"ok", "left out"}
-    assert {state for state in states if kinds[state]["of_delivery"] and kinds[state]["marks"]} == states
-    assert set(tables()["lost_states"]) < states

@@ -7,7 +7,6 @@ where to resume), and one `end`. Serves same-origin pages only.
 import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping
-from itertools import takewhile
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -20,10 +19,10 @@ from inspector.inspection.inspection import Examined
 from inspector.net.runs.registry import Registry
 from inspector.net.runs.run import LiveRun, Look, Pace, RunState
 from inspector.views.encoding import json_bytes
-from inspector.views.payload import CellSpan, Increment, PaceRow
-from inspector.views.payload import Run as StripRun
+from inspector.views.payload import CellSpan, FindingRow, Increment, PaceRow, Pipeline
 from inspector.views.strip.findings import strip_finding
 from inspector.views.strip.growth import Growth, stream_position, unchanged
+from inspector.views.strip.pipeline import changes, same_items
 from inspector.views.strip.unsent import rejected_span
 
 BATCH_S: Final = 0.025
@@ -60,7 +59,9 @@ class _Feed:
         self._run = run
         self._growth = Growth(start)
         self._look: Look | None = None
-        self._lane: list[StripRun] = []
+        self._picture: Pipeline | None = None
+        """The picture that the reader has."""
+        self._findings: list[FindingRow] = []
         self._paced_at = 0.0
 
     async def lines(self) -> AsyncIterator[str]:
@@ -71,14 +72,15 @@ class _Feed:
             while True:
                 ended = run.state is RunState.ENDED
                 due_s = self._registry.audit_soon(run)
-                grown = self._grown()
+                grown = self._grown(ended=ended)
                 if grown is not None:
                     yield self._message("grow", grown)
                     await asyncio.sleep(0)
                     if grown["more"]:
                         continue
-                if run.look is not None and run.look is not self._look:
-                    yield self._message("grow", self._audited(run.look))
+                look = run.look
+                if look is not None and look is not self._look and (ended or not look.final):
+                    yield self._message("grow", self._audited(look))
                 if ended and self._look is not None and self._look.final:
                     yield self._message("end", self._ended())
                     return
@@ -92,18 +94,20 @@ class _Feed:
     def _message(self, name: str, content: Mapping[str, object]) -> str:
         return f"id: {self._growth.count}\nevent: {name}\ndata: {json_bytes(content).decode()}\n\n"
 
-    def _grown(self) -> Increment | None:
+    def _grown(self, *, ended: bool) -> Increment | None:
         run = self._run
         with run.lock:
             reading = run.live()
             choice = reading.choice
-            columns = self._growth.step(choice, run.events.at_s, transmission_of(reading, {}).rejection)
+            stopped = transmission_of(reading, {}).rejection
+            columns = self._growth.step(choice, run.events.at_s, stopped, ended=ended)
             if columns is None:
                 return None
             columns["now"] = stream_position(choice)
-            columns["more"] = self._growth.has_more(choice) or bool(
-                reading.stream.errors and "unsent" not in columns
-            )
+            columns["more"] = self._growth.more
+        if columns["from"] == 0:
+            # Of a stream that begins anew the reader has nothing.
+            self._look, self._picture, self._findings = None, None, []
         if not columns["more"] and time.monotonic() - self._paced_at > _PACE_EACH_S:
             columns["pace"] = _pace_row(run.pace())
             self._paced_at = time.monotonic()
@@ -113,19 +117,19 @@ class _Feed:
         """The result of an audit, in columns that add no cell."""
         self._look = look
         columns = unchanged(self._growth.count, self._growth.unit)
-        runs = [] if look.lane is None else look.lane["runs"]
-        if look.lane is not None and self._growth.unit == "token":
-            visible = [run for run in runs if run[1] <= self._growth.count]
-            pairs = zip(self._lane, visible, strict=False)
-            kept = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-            columns["ribbons"] = [{"label": look.lane["label"], "from": kept, "runs": visible[kept:]}]
-            self._lane = visible
-        if look.picture is not None and self._growth.unit == "token":
-            columns["pipelines"] = [look.picture]
-        columns["findings"] = [
+        choice = look.examined.reading.choice
+        tokens = choice.has_ids or choice.rebuilt is not None
+        # What is lost among pieces is known at the end; until then each arrived in the field of its block.
+        if self._growth.unit == "token" if tokens else (self._growth.unit == "piece" and look.final):
+            columns["pipelines"] = [changes(self._picture, look.picture)]
+            self._picture = look.picture
+        rows = [
             strip_finding(finding, look.examined.situation, self._span(finding, look.examined))
             for finding in look.examined.findings
         ]
+        kept = same_items(self._findings, rows)
+        columns["findings"] = {"from": kept, "items": rows[kept:]}
+        self._findings = rows
         columns["verdict"] = {
             "level": str(look.examined.verdict.level),
             "sentence": look.examined.verdict.sentence,

@@ -24,8 +24,8 @@ from inspector.files.recording import Memory, Recording, Unwritten, unwritten_in
 from inspector.inspection.inspection import Examined, examine
 from inspector.net.client.outcome import OutcomeKind, RequestOutcome
 from inspector.net.runs.event_log import PackedEvents
-from inspector.views.payload import Pipeline, Ribbon
-from inspector.views.strip import picture, ribbon
+from inspector.views.payload import Pipeline
+from inspector.views.strip import picture
 
 TAIL: Final = 3000
 """Characters of a field that are kept in memory while it grows."""
@@ -77,10 +77,8 @@ class Look:
     """Tokens that were audited."""
     examined: Examined
     """The reading at that moment, with its findings and its verdict."""
-    lane: Ribbon | None
-    """The delivery lane of the strip, see `strip.ribbon`."""
-    picture: Pipeline | None
-    """The picture of the run, see `strip.picture`; None while no token is known."""
+    picture: Pipeline
+    """The picture of the run, see `strip.picture`."""
     cost_s: float
     final: bool
     """True if the run had ended."""
@@ -311,7 +309,6 @@ class LiveRun:
             events=events,
             tokens=len(reading.choice.tokens),
             examined=examined,
-            lane=ribbon(examined, reading.choice),
             picture=picture(examined, reading.choice),
             cost_s=time.perf_counter() - started,
             final=reading.ended,

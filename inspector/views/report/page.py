@@ -13,7 +13,6 @@ from inspector.views.comparison_rows import timing_rows
 from inspector.views.report.escape import html_text, masked
 from inspector.views.report.facts import LINKS_SHOWN, Facts
 from inspector.views.report.player import picture, policy
-from inspector.views.report.static_strip import static_strip
 from inspector.views.report.style import STYLE
 from inspector.views.rows import finding_words
 
@@ -31,14 +30,12 @@ def page(
     against: Comparison | None = None,
 ) -> str:
     """The whole document; `arrivals` are seconds and tokens so far, event by event."""
-    drawn = picture(strip)
     parts = [
         f"<h1 class='{level}'>{_text(facts.sentence)}</h1><p>{_text(facts.why)}</p>",
         f"<p>{_text(facts.known_issue)}</p>" if facts.known_issue else "",
         _environment(facts),
         f"<h2>Tokens and delivery{'' if facts.drawn is None else f' of choice {facts.drawn}'}</h2>",
-        drawn,
-        f"<details{'' if drawn else ' open'}><summary>All tokens</summary>{static_strip(strip)}</details>",
+        picture(strip) if strip["count"] else "<p>The capture contains no tokens and no text.</p>",
         "".join(_findings(facts.findings)),
         "".join(_fields(facts)),
         _timing(facts.figures, arrivals),

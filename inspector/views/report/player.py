@@ -21,8 +21,8 @@ _ENTRY: Final = "strip/pipeline/report.js"
 _IMPORT: Final = re.compile(r'^import \{([^}]*)\} from "(\.[^"]+)";\n', re.MULTILINE)
 _EXPORT: Final = re.compile(r"^export (?=(?:async )?(?:function|const|class) (\w+))", re.MULTILINE)
 _KEPT: Final = (
-    *("key", "unit", "count", "sent", "hidden", "ids", "vocab", "texts", "events", "blocks", "ribbons"),
-    *("pipelines", "reconstructed", "uncertain", "unsent", "kinds", "lost_states", "special_tokens"),
+    *("key", "unit", "count", "sent", "hidden", "ids", "vocab", "texts", "events", "blocks"),
+    *("pipelines", "reconstructed", "uncertain", "unsent", "kinds", "special_tokens"),
 )
 _KEPT_OF_FINDINGS: Final = (
     *("kind", "title", "field", "token_start", "token_end", "cell_start", "cell_end"),
@@ -35,15 +35,15 @@ _HTML: Final = """<figure class='hi picture'>
 <button class='link' data-part='pipeline-framing' hidden></button></div>
 <canvas data-part='pipeline' tabindex='0' role='img'
  aria-label='What the model wrote, and where each token arrived'></canvas>
-<p class='quiet' data-part='pipeline-words'></p></figure>"""
+<p class='quiet' data-part='pipeline-words'></p>
+<noscript><p>The picture needs the page's script; the findings and texts below do not.</p></noscript>
+</figure>"""
 
 
 @cache
 def script() -> str:
-    """The script of the page; empty where the dashboard's files are not installed."""
+    """The script of the page."""
     root = APP / "pages" / "ui"
-    if not (root / _ENTRY).exists():
-        return ""
     modules: dict[str, str] = {}
 
     def read(name: str) -> None:
@@ -84,14 +84,11 @@ def _binding(name: str, found: re.Match[str]) -> str:
 def policy() -> str:
     """What the page may do: its own style and this script, nothing from elsewhere."""
     digest = b64encode(sha256(script().encode()).digest()).decode()
-    allowed = f"; script-src 'sha256-{digest}'" if script() else ""
-    return f"default-src 'none'; style-src 'unsafe-inline'{allowed}"
+    return f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
 
 
 def picture(payload: Mapping[str, Any]) -> str:
-    """HTML of the picture of a strip payload; empty where there is nothing to draw."""
-    if not payload["count"] or not script():
-        return ""
+    """HTML of the picture of a strip payload with cells."""
     stream = {name: payload[name] for name in _KEPT}
     stream["findings"] = [
         {"known_issues": [], **{name: finding[name] for name in _KEPT_OF_FINDINGS if name in finding}}

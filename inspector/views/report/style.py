@@ -38,47 +38,6 @@ table{border-collapse:collapse;width:100%}
 th,td{text-align:left;vertical-align:top;padding:4px 10px 4px 0;border-bottom:1px solid var(--line);
   overflow-wrap:anywhere;font-variant-numeric:tabular-nums;font-weight:400}
 th{color:var(--quiet)}
-.strip{display:flex;flex-wrap:wrap;gap:10px}
-.block{border:1px solid var(--line);border-left:4px solid var(--quiet);border-radius:4px;padding:4px 8px;
-  max-width:100%}
-.block.reasoning{border-left-color:var(--reasoning)}
-.block.content{border-left-color:var(--content)}
-.block.tool{border-left-color:var(--tool)}
-.block.refused{border-color:var(--loss)}
-.block header{font:600 12px ui-monospace,monospace;overflow-wrap:anywhere}
-.cells{display:flex;flex-wrap:wrap;align-items:stretch}
-.cell{display:flex;flex-direction:column;font:13px/1.35 ui-monospace,monospace;padding:2px 3px 0;
-  max-width:100%;overflow:hidden;unicode-bidi:isolate}
-.cell b{font-weight:400;overflow-wrap:anywhere}
-.cell sub{font-size:9px;line-height:1.2;color:var(--quiet)}
-.cell.first{border-left:1px solid var(--line)}
-.cell.marker b{outline:1px solid var(--line);color:var(--quiet)}
-.cell.head b{font-style:italic;color:var(--quiet)}
-.cell.out b{color:var(--losstext)}
-.cell.culprit b{outline:1.5px solid var(--loss);font-weight:600}
-.cell.unsent b{outline:1px dashed var(--loss);color:var(--losstext)}
-.cell.unsent.gap b{outline:0;font-style:italic}
-.cell.marked{background:var(--lossground);box-shadow:inset 0 2px var(--loss)}
-.cell i{min-height:4px;margin:1px 0;font:9px/12px system-ui,sans-serif;white-space:nowrap;padding:0 3px}
-.cell i:empty{padding:0}
-.cell i.none{background:none}
-.legend{display:flex;flex-wrap:wrap;gap:4px 16px;list-style:none;margin:.4em 0 .8em;padding:0;
-  font-size:12.5px;
-  color:var(--quiet)}
-.legend i{display:inline-block;width:22px;height:9px;vertical-align:-1px}
-.legend b{font:italic 11px ui-monospace,monospace;padding:0 3px}
-.legend b.marker{outline:1px solid var(--line);font-style:normal}
-.legend b.marked{background:var(--lossground);box-shadow:inset 0 2px var(--loss);font-style:normal}
-i.reasoning{background:var(--reasoning)}
-i.content,i.text{background:var(--content)}
-i.tool{background:var(--tool)}
-i.other{background:var(--other)}
-i.lost{border:1px dashed var(--loss);color:var(--losstext);
-  background:repeating-linear-gradient(135deg,var(--lossground) 0 3px,transparent 3px 6px)}
-i.unserved{border:1px dotted var(--quiet);color:var(--quiet)}
-i.wrong{background:var(--lossground);border:1.5px solid var(--loss);
-  color:var(--losstext)}
-.fold{align-self:center;color:var(--quiet);padding:0 8px;font-size:12px}
 .hi{--text:var(--ink);--faint:var(--quiet);--line-strong:#b9bec8;--accent:#4457c4;--bar:#2b3449;
   --bar-text:#f2f4f8;--on-hue:var(--ground);--ground-2:var(--soft);--preamble:var(--other);
   --loss-text:var(--losstext)}
@@ -97,5 +56,5 @@ figure{margin:.6em 0}
 svg{width:100%;height:auto;max-height:160px;background:var(--soft);border-radius:6px}
 polyline{fill:none;stroke:var(--tool);stroke-width:2;vector-effect:non-scaling-stroke}
 figcaption{color:var(--quiet);font-size:12px}
-@media print{main{max-width:none}.block{break-inside:avoid}}
+@media print{main{max-width:none}}
 """.strip()

@@ -3,6 +3,6 @@
 All three have the columns of `views.payload`.
 """
 
-from inspector.views.strip.complete import empty_strip, picture, ribbon, strip
+from inspector.views.strip.complete import empty_strip, picture, strip
 
-__all__ = ["empty_strip", "picture", "ribbon", "strip"]
+__all__ = ["empty_strip", "picture", "strip"]

@@ -1,4 +1,4 @@
-"""The strip of a comparison: one row of tokens over two delivery ribbons while the tokens are equal.
+"""The strip of a comparison: one row of tokens over two deliveries while the tokens are equal.
 
 Where they differ, the left tokens come before the right ones, in blocks that name their side. The
 payload is that of `views.strip`; its findings are the differences, in the order of the row. If folded, the
@@ -23,7 +23,6 @@ from inspector.views.payload import (
     Payload,
     Piece,
     Pipeline,
-    Run,
     UnsentCell,
 )
 from inspector.views.strip.complete import strip
@@ -87,15 +86,10 @@ def comparison_strip(
         "count": row.count,
         "hidden": sum(row.folded.values()),
         "ids": row.merged(left["ids"] or (), right["ids"] or ()),
-        "vocab": {**(right["vocab"] or {}), **(left["vocab"] or {})},
+        "vocab": {**right["vocab"], **left["vocab"]},
         "texts": texts,
         "events": _events(row, comparison, left, right),
         "blocks": list(_blocks(row, left["blocks"], right["blocks"])),
-        "ribbons": [
-            {"label": f"{side}: {lane['label']}", "runs": list(_runs(lane["runs"], places))}
-            for side, payload, places in (("left", left, row.left), ("right", right, row.right))
-            for lane in payload["ribbons"]
-        ],
         "pipelines": [
             _placed(picture, places, row.count)
             for payload, places in ((left, row.left), (right, row.right))
@@ -265,13 +259,6 @@ def _shifted(span: tuple[int, int] | None, first: int, last: int, shift: int) ->
     if span is None or span[0] >= last or span[1] <= first:
         return None
     return max(span[0], first) + shift, min(span[1], last) + shift
-
-
-def _runs(runs: Sequence[Run], places: Sequence[int]) -> Iterator[Run]:
-    """Runs of one side in the row."""
-    for start, end, field, state in runs:
-        for first, last in _spans(start, end, places):
-            yield first, last, field, state
 
 
 def _spans(start: int, end: int, places: Sequence[int]) -> Iterator[tuple[int, int]]:

@@ -7,7 +7,7 @@ from typing import Final
 from inspector.analysis.alignment import Alignment, FateState
 from inspector.analysis.audit import KINDS, Finding, Kind
 from inspector.issues import Situation
-from inspector.views.payload import Cells, CellSpan, FindingRow
+from inspector.views.payload import Cells, CellSpan, FindingRow, Pipeline
 from inspector.views.rows import finding_words, issue_row
 
 _NOT_LOST: Final = frozenset({FateState.OK, FateState.LEFT_OUT})
@@ -50,15 +50,17 @@ def event_of_cells(cells: Cells) -> list[int]:
     return [event for event, start, end in spans for _ in range(start, end)]
 
 
-def piece_span(finding: Finding, cells: Cells, events: Sequence[int]) -> CellSpan:
+def piece_span(finding: Finding, cells: Cells, pipeline: Pipeline, events: Sequence[int]) -> CellSpan:
     """The cells of a finding without tokens; `events` has the event of each cell."""
-    texts, runs = cells["texts"], cells["ribbons"][0]["runs"]
-    block = next((block for block in cells["blocks"] if block["channel"] == finding.field), None)
-    if finding.kind is Kind.DROPPED and block is not None:
-        for place in range(block["start"], block["end"]):
-            around = finding.event_start is None or abs(events[place] - finding.event_start) <= 1
-            if runs[place][3] == "dropped" and texts[str(place)] == finding.generated and around:
-                return {"cell_start": place, "cell_end": place + 1}
+    if finding.kind is Kind.DROPPED:
+        fields = [lane["field"] for lane in pipeline["lanes"]]
+        for start, end, fate, lane, *_ in pipeline["fates"]:
+            if fate != "lost" or lane is None or fields[lane] != finding.field:
+                continue
+            for place in range(start, end):
+                around = finding.event_start is None or abs(events[place] - finding.event_start) <= 1
+                if cells["texts"][str(place)] == finding.generated and around:
+                    return {"cell_start": place, "cell_end": place + 1}
     if finding.event_start is None:
         return _NOWHERE
     end = finding.event_end or finding.event_start + 1

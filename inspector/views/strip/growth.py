@@ -1,9 +1,10 @@
-"""Increments of the strip's payload: the new cells of a growing stream, and the blocks that changed.
+"""The cells of a choice: increments of a stream that grows, and a whole one, which is its growth from zero.
 
 One `Growth` serves one reader. A step costs what is new, never the length of the stream. Cells are
 tokens, or delivered pieces in the order of their arrival while no token id is known.
 """
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -13,11 +14,20 @@ from inspector.analysis.reading import ChoiceReading
 from inspector.capture.deltas import Delta
 from inspector.protocol.harmony.reconstruction import Reconstruction
 from inspector.protocol.harmony.transcript import Message, RejectedRun
-from inspector.views.payload import Block, BlockChange, Events, Increment, StreamState, Unit
+from inspector.views.payload import (
+    Block,
+    BlockChange,
+    Cells,
+    Events,
+    Increment,
+    ReconstructionRow,
+    StreamState,
+    Unit,
+)
 from inspector.views.strip.blocks import block, field_block
-from inspector.views.strip.complete import reconstruction_row
+from inspector.views.strip.pieces import is_piece, pieces
 from inspector.views.strip.texts import SplitTexts, vocabulary
-from inspector.views.strip.unsent import rejected_blocks, unsent
+from inspector.views.strip.unsent import add_unsent
 
 CELLS_AT_MOST: Final = 4096
 """Cells of one increment; a late reader gets several."""
@@ -26,16 +36,48 @@ _ALL: Final = 2**31
 """More blocks than there are: all of them stay."""
 
 
-class Growth:
-    """The part of a stream that one reader has: `count` cells, at first `start`."""
+def grown(
+    choice: ChoiceReading, at_s: Callable[[int], float | None], stopped: Rejection | None = None
+) -> Cells:
+    """The cells of a stream that has ended; see `Growth.step`."""
+    growth = Growth(most=sys.maxsize)
+    columns = growth.step(choice, at_s, stopped, ended=True) or unchanged(0, growth.unit)
+    return {
+        "unit": columns["unit"] or "piece",
+        "count": columns["count"],
+        "ids": columns["ids"] if columns["unit"] == "token" else None,
+        "vocab": columns["vocab"],
+        "texts": columns["texts"],
+        "events": columns["events"],
+        "blocks": columns["blocks"]["items"],
+        "unsent": columns["unsent"],
+    }
 
-    def __init__(self, start: int = 0) -> None:
+
+def reconstruction_row(choice: ChoiceReading) -> ReconstructionRow:
+    """Whether the cells are reconstructed tokens, and the spans of those whose ID is not certain."""
+    reconstruction = None if choice.rebuilt is None else choice.reconstruction
+    return {
+        "reconstructed": reconstruction is not None,
+        "uncertain": [] if reconstruction is None else list(reconstruction.uncertain),
+    }
+
+
+class Growth:
+    """The part of a stream that one reader has: `count` cells, at first `start`; `most` new ones a step."""
+
+    def __init__(self, start: int = 0, *, most: int = CELLS_AT_MOST) -> None:
+        self._most = most
         self._rebuilt: tuple[Reconstruction | None, ChoiceReading] | None = None
         """The reconstruction, and the choice with its tokens."""
+        self._placed: Sequence[Delta] | None = None
+        """The pieces with those that were lost between them, once the stream has ended."""
         self._begin(start)
 
     def _begin(self, start: int) -> None:
         self.count = start
+        self.more = False
+        """True while further steps have cells of the same choice."""
         self.unit: Unit | None = None
         """`token` or `piece`, once a cell is known."""
         self._ids_sent: set[int] | None = None if start else set()
@@ -61,24 +103,23 @@ class Growth:
         choice: ChoiceReading,
         at_s: Callable[[int], float | None],
         stopped: Rejection | None = None,
+        *,
+        ended: bool = False,
     ) -> Increment | None:
         """The columns of new cells, None if there are none; `at_s` gives the arrival of an event.
 
         `stopped` is what the server's error says that its parser rejected: it comes after all that was sent.
+        Once the stream has `ended`, text that only its final object has is a cell too.
         """
         rejection = stopped if stopped is not None and stopped.choice == choice.index else None
         rebuilt = self._reconstructed(choice)
         if rebuilt is not None and self.unit is None:
             self._begin(0)  # a reader that comes back may have pieces
-        columns = self._step(rebuilt or choice, at_s, rejection)
+        columns = self._step(rebuilt or choice, at_s, rejection, ended=ended)
         if columns is not None and rebuilt is not None:
             row = reconstruction_row(choice)
             columns["reconstructed"], columns["uncertain"] = row["reconstructed"], row["uncertain"]
         return columns
-
-    def has_more(self, choice: ChoiceReading) -> bool:
-        """Whether tokens of the choice are still to come in further steps."""
-        return self.count < len((self._reconstructed(choice) or choice).tokens)
 
     def _reconstructed(self, choice: ChoiceReading) -> ChoiceReading | None:
         """The choice with reconstructed tokens, made once: the final object ends the stream."""
@@ -90,58 +131,56 @@ class Growth:
         return None if self._rebuilt is None else self._rebuilt[1]
 
     def _step(
-        self, choice: ChoiceReading, at_s: Callable[[int], float | None], rejection: Rejection | None
+        self,
+        choice: ChoiceReading,
+        at_s: Callable[[int], float | None],
+        rejection: Rejection | None,
+        *,
+        ended: bool,
     ) -> Increment | None:
+        if ended and not choice.has_ids and choice.has_finals and self._placed is None:
+            self._placed, lost = pieces(choice)
+            if lost:
+                self._begin(0)
+        deltas = choice.deltas if self._placed is None else self._placed
         unit: Unit | None = (
-            "token" if choice.has_ids else "piece" if choice.deltas or rejection is not None else None
+            "token" if choice.has_ids else "piece" if deltas or rejection is not None else None
         )
         if unit is None:
             return None
         if unit != self.unit and self.unit is not None:
             self._begin(0)  # ids came after pieces, or the other way round
         self.unit = unit
-        counts = rejection is not None or self._stopped
-        sent = len(choice.tokens.ids) if unit == "token" else _pieces_of(choice.deltas, counts)
-        if self._stopped and sent > self.count - self._unsent:
-            self._begin(0)  # more was sent after the error
-        elif rejection is not None and self.count > sent:
-            self._stopped, self._unsent = True, self.count - sent  # a reader that comes back has them
-        columns = self._tokens(choice, at_s) if unit == "token" else self._pieces(choice, at_s)
-        if columns is None and rejection is not None and not self._stopped:
-            return self._rejected(choice, at_s, rejection)
+        if rejection is not None or self._stopped:
+            sent = (
+                len(choice.tokens.ids) if unit == "token" else sum(is_piece(delta.field) for delta in deltas)
+            )
+            if self._stopped and sent > self.sent:
+                self._begin(0)  # more was sent after the error
+                self.unit = unit
+            elif rejection is not None and self.count > sent:
+                self._stopped, self._unsent = True, self.count - sent  # a reader that comes back has them
+        columns = self._tokens(choice, at_s) if unit == "token" else self._pieces(choice, deltas, at_s)
+        if rejection is None or self.more or self._stopped:
+            return columns
+        if columns is None:
+            columns = {**unchanged(self.count, unit), "finish": choice.finish_reason}
+            columns["blocks"] = {"from": self._blocks, "items": []}
+            if unit == "token":
+                columns["blocks"] = self._changed_blocks(choice, self.count)
+            else:
+                columns["ids"] = None
+        add_unsent(columns, columns["blocks"]["items"], rejection, at_s)
+        columns["last_at"] = at_s(rejection.event)
+        self._stopped, self._unsent = True, columns["count"] - self.count
+        self.count = columns["count"]
         return columns
-
-    def _rejected(
-        self, choice: ChoiceReading, at_s: Callable[[int], float | None], stopped: Rejection
-    ) -> Increment:
-        """The cells after the last one sent, and the block that they end."""
-        start = self.count
-        added = unsent(stopped, start, at_s)
-        cells = added["unsent"]
-        blocks: BlockChange = {"from": self._blocks, "items": []}
-        if self.unit == "token":
-            blocks = self._changed_blocks(choice, start)
-        self._stopped, self._unsent = True, len(cells)
-        self.count += len(cells)
-        return {
-            "unit": self.unit,
-            "from": start,
-            "count": self.count,
-            "ids": added["ids"] if self.unit == "token" else None,
-            "vocab": added["vocab"],
-            "texts": {},
-            "events": added["events"],
-            "unsent": cells,
-            "blocks": {**blocks, "items": rejected_blocks(blocks["items"], stopped, start, len(cells))},
-            "ribbons": [],
-            "last_at": at_s(stopped.event),
-            "finish": choice.finish_reason,
-        }
 
     def _tokens(self, choice: ChoiceReading, at_s: Callable[[int], float | None]) -> Increment | None:
         ids, events = choice.tokens.ids, choice.tokens.events
         start = min(self.count, len(ids))
-        end = min(start + CELLS_AT_MOST, len(ids))
+        end = min(start + self._most, len(ids))
+        self.more = end < len(ids)
         if start == end:
             return None
         if self._ids_sent is None:
@@ -160,7 +199,7 @@ class Growth:
             "texts": self._split.step(ids, start, end),
             "events": _events(events[start:end], start, before, at_s),
             "blocks": self._changed_blocks(choice, end),
-            "ribbons": [],
+            "unsent": [],
             "last_at": at_s(events[end - 1]) if events[end - 1] >= 0 else None,
             "finish": choice.finish_reason if end == len(ids) else None,
         }
@@ -186,18 +225,20 @@ class Growth:
                     self._messages += 1
         return change
 
-    def _pieces(self, choice: ChoiceReading, at_s: Callable[[int], float | None]) -> Increment | None:
-        deltas = choice.deltas
+    def _pieces(
+        self, choice: ChoiceReading, deltas: Sequence[Delta], at_s: Callable[[int], float | None]
+    ) -> Increment | None:
         if not self.count:
             self._deltas = 0
         elif not self._deltas:
             self._deltas = _place(deltas, self.count)
         new: list[Delta] = []
-        while self._deltas < len(deltas) and len(new) < CELLS_AT_MOST:
+        while self._deltas < len(deltas) and len(new) < self._most:
             delta = deltas[self._deltas]
             self._deltas += 1
-            if not delta.field.endswith(".name"):
+            if is_piece(delta.field):
                 new.append(delta)
+        self.more = self._deltas < len(deltas)
         if not new:
             return None
         start, self.count = self.count, self.count + len(new)
@@ -219,7 +260,7 @@ class Growth:
             "texts": {str(place): delta.text for place, delta in enumerate(new, start)},
             "events": _events([delta.event for delta in new], start, before, at_s),
             "blocks": {"from": first, "items": [field_block(*run) for run in fields]},
-            "ribbons": [{"label": "delivered", "from": first, "runs": [(*run, "unknown") for run in fields]}],
+            "unsent": [],
             "last_at": at_s(new[-1].event),
             "finish": choice.finish_reason,
         }
@@ -231,18 +272,13 @@ def _within(item: Message | RejectedRun, ids: Sequence[int], end: int) -> Block:
     return {**whole, "body": min(whole["body"], end), "end": min(whole["end"], end)}
 
 
-def _pieces_of(deltas: Sequence[Delta], counts: bool) -> int:
-    """The number of cells of the deltas; 0 unless `counts`, as counting takes time."""
-    return sum(not delta.field.endswith(".name") for delta in deltas) if counts else 0
-
-
 def _place(deltas: Sequence[Delta], cells: int) -> int:
     """The index of the delta after the first `cells` cells."""
     passed = 0
     for place, delta in enumerate(deltas):
         if passed == cells:
             return place
-        passed += not delta.field.endswith(".name")
+        passed += is_piece(delta.field)
     return len(deltas)
 
 
@@ -273,7 +309,7 @@ def unchanged(count: int, unit: Unit | None = None) -> Increment:
         "texts": {},
         "events": {"index": [], "start": [], "at": []},
         "blocks": {"from": _ALL, "items": []},
-        "ribbons": [],
+        "unsent": [],
     }
 
 

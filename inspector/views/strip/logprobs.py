@@ -63,7 +63,7 @@ def _has_logprobs(data: str) -> bool:
 
 def _text(cells: Cells, place: int) -> str | None:
     own = cells["texts"].get(str(place))
-    if own is not None or cells["ids"] is None or cells["vocab"] is None:
+    if own is not None or cells["ids"] is None:
         return own
     entry = cells["vocab"].get(str(cells["ids"][place]))
     return None if entry is None else entry[0]

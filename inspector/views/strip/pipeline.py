@@ -17,7 +17,17 @@ from inspector.capture.deltas import Delta
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.vocab import MARKERS
 from inspector.views.lane_labels import lane_labels
-from inspector.views.payload import CellFate, Cells, FateRun, Lane, Piece, Pipeline, Sign, UnsentCell
+from inspector.views.payload import (
+    CellFate,
+    FateRun,
+    Lane,
+    LaneChange,
+    Piece,
+    Pipeline,
+    PipelineChange,
+    Sign,
+)
+from inspector.views.strip.pieces import pieces
 
 _Fate: TypeAlias = tuple[CellFate, int | None, int | None, Sign]
 
@@ -61,30 +71,55 @@ def token_pipeline(reading: Reading, choice: ChoiceReading, alignment: Alignment
     }
 
 
-def piece_pipeline(reading: Reading, choice: ChoiceReading, cells: Cells) -> Pipeline:
-    """The picture of cells that are delivered pieces, with the lost parts of the final texts between them."""
-    lanes: list[Lane] = []
+def piece_pipeline(reading: Reading, choice: ChoiceReading) -> Pipeline:
+    """The picture of a choice whose cells are delivered pieces, and what its final texts have more."""
+    deltas, lost = pieces(choice)
+    arrived: CellFate = "delivered" if choice.has_finals else "unknown"
+    cells: dict[str, list[Piece]] = {}
+    numbers: dict[str, int] = {}
     fates: list[FateRun] = []
-    labels = lane_labels(choice, [block["channel"] or "" for block in cells["blocks"]])
-    runs = iter(cells["ribbons"][0]["runs"])
-    for number, block in enumerate(cells["blocks"]):
-        pieces: list[Piece] = []
-        for _ in range(block["start"], block["end"]):
-            start, end, arrived_in, state = next(runs)
-            if arrived_in is None:
-                fates.append((start, end, "lost", number, None, ""))
-            else:
-                fate: CellFate = "delivered" if state == FateState.OK else "unknown"
-                fates.append((start, end, fate, number, number, ""))
-                pieces.append((start, end, None, ""))
-        field, label = block["channel"] or "", labels[number]
-        lanes.append({"field": field, "label": label, "pieces": list(_joined(pieces))})
-    return {"server": server_name(reading), "lanes": lanes, "fates": list(joined_fates(fates))}
+    for cell, delta in enumerate(deltas):
+        number = numbers.setdefault(delta.field, len(numbers))
+        lane = cells.setdefault(delta.field, [])
+        if cell in lost:
+            fates.append((cell, cell + 1, "lost", number, None, ""))
+        else:
+            fates.append((cell, cell + 1, arrived, number, number, ""))
+            lane.append((cell, cell + 1, None, ""))
+    labels = lane_labels(choice, list(cells))
+    return {
+        "server": server_name(reading),
+        "lanes": [
+            {"field": field, "label": label, "pieces": list(_joined(lane))}
+            for (field, lane), label in zip(cells.items(), labels, strict=True)
+        ],
+        "fates": list(joined_fates(fates)),
+    }
 
 
-def unsent_fates(unsent: Sequence[UnsentCell]) -> list[FateRun]:
-    """The fates of cells that the server's error names and the server never sent."""
-    return list(_unsent_fates(unsent))
+def changes(before: Pipeline | None, after: Pipeline) -> PipelineChange:
+    """What a reader that has the picture `before` needs to have `after`."""
+    lanes: list[LaneChange] = []
+    for number, lane in enumerate(after["lanes"]):
+        had = before["lanes"][number : number + 1] if before is not None else []
+        kept = same_items(had[0]["pieces"], lane["pieces"]) if had and had[0]["field"] == lane["field"] else 0
+        lanes.append(
+            {"field": lane["field"], "label": lane["label"], "from": kept, "pieces": lane["pieces"][kept:]}
+        )
+    kept = 0 if before is None else same_items(before["fates"], after["fates"])
+    return {
+        "server": after["server"],
+        "lanes": lanes,
+        "fates": {"from": kept, "items": after["fates"][kept:]},
+    }
+
+
+def same_items(before: Sequence[object], after: Sequence[object]) -> int:
+    """How many items at the beginning of two lists are equal."""
+    return next(
+        (place for place, (left, right) in enumerate(zip(before, after, strict=False)) if left != right),
+        min(len(before), len(after)),
+    )
 
 
 def server_name(reading: Reading) -> str:
@@ -183,12 +218,6 @@ def _fate(fate: Fate) -> CellFate:
             return "left_out"
         case _:
             assert_never(fate.state)
-
-
-def _unsent_fates(unsent: Sequence[UnsentCell]) -> Iterator[FateRun]:
-    for cell in unsent:
-        fate: CellFate = "unsent" if cell["kind"] == "gap" else "rejected"
-        yield cell["at"], cell["at"] + 1, fate, None, None, ""
 
 
 def joined_fates(runs: Iterable[FateRun]) -> Iterator[FateRun]:

@@ -15,7 +15,7 @@ from inspector.protocol.harmony.markup import has_stop, parsed
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.vocab import Marker
 from inspector.views.lane_labels import lane_labels
-from inspector.views.payload import Block, CellFate, Cells, FateRun
+from inspector.views.payload import Block, CellFate, Cells, FateRun, Pipeline
 from inspector.views.strip.blocks import block
 from inspector.views.strip.pipeline import joined_fates, server_name
 
@@ -24,7 +24,9 @@ _PIECE: Final = re.compile(r"\s{0,24}\S.{0,22}?(?=\s|\Z)|.{1,24}", re.DOTALL)
 """A few words of a body."""
 
 
-def transcript_cells(reading: Reading, choice: ChoiceReading, findings: Sequence[Finding]) -> Cells | None:
+def transcript_cells(
+    reading: Reading, choice: ChoiceReading, findings: Sequence[Finding]
+) -> tuple[Cells, Pipeline] | None:
     """The cells of a transcript in the only field that arrived; None where no finding shows one."""
     finding = next((finding for finding in findings if finding.code is Code.TRANSCRIPT_UNPARSED), None)
     deltas = choice.deltas_by_field()
@@ -57,26 +59,25 @@ def transcript_cells(reading: Reading, choice: ChoiceReading, findings: Sequence
         return None
     count, event = len(texts), deltas[finding.field][0].event
     labels = lane_labels(choice, lanes, calls=[call.name for call in messages.expected.calls])
-    return {
+    cells: Cells = {
         "unit": "piece",
         "count": count,
         "ids": None,
-        "vocab": None,
+        "vocab": {},
         "texts": {str(place): piece for place, piece in enumerate(texts)},
         "events": {"index": [event], "start": [0], "at": reading.arrivals_s([event])},
         "blocks": blocks,
-        "ribbons": [{"label": "delivered", "runs": [(0, count, finding.field, "misrouted")]}],
-        "pipelines": [
-            {
-                "server": f"{server_name(reading)}: everything passed through",
-                "lanes": [
-                    {"field": field, "label": label, "pieces": [] if place else [(0, count, None, "")]}
-                    for place, (field, label) in enumerate(zip(lanes, labels, strict=True))
-                ],
-                "fates": list(joined_fates(sorted(fate for fate in fates if fate[0] < fate[1]))),
-            }
-        ],
+        "unsent": [],
     }
+    pipeline: Pipeline = {
+        "server": f"{server_name(reading)}: everything passed through",
+        "lanes": [
+            {"field": field, "label": label, "pieces": [] if place else [(0, count, None, "")]}
+            for place, (field, label) in enumerate(zip(lanes, labels, strict=True))
+        ],
+        "fates": list(joined_fates(sorted(fate for fate in fates if fate[0] < fate[1]))),
+    }
+    return cells, pipeline
 
 
 def _framing(ids: Sequence[int]) -> list[str]:

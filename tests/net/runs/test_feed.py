@@ -84,18 +84,18 @@ def test_an_ended_run_is_sent_whole_with_its_findings_and_its_end(registry: Regi
     assert ids(feed) == whole(registry, run)
     assert [name for _, name, _ in feed][-1] == "end"
     looked = next(columns for _, _, columns in feed if "verdict" in columns)
-    assert [finding["kind"] for finding in looked["findings"]] == ["dropped"]
+    assert [finding["kind"] for finding in looked["findings"]["items"]] == ["dropped"]
     assert looked["verdict"]["level"] == "error"
-    [lane] = looked["ribbons"]
-    assert lane["from"] == 0
-    assert [row[3] for row in lane["runs"]].count("dropped") == 1
+    [picture] = looked["pipelines"]
+    assert picture["fates"]["from"] == 0
+    assert [row[2] for row in picture["fates"]["items"]].count("lost") == 1
 
 
 def test_known_issues_are_sent_with_their_title_and_what_to_do(registry: Registry, address: str) -> None:
     capture = load(next(row.path for row in builtin() if "leak-vllm-0.14.1" in row.name))
     run = record(registry, capture=capture)
     looked = next(columns for _, _, columns in read(address, run) if "verdict" in columns)
-    issues = [issue for finding in looked["findings"] for issue in finding["known_issues"]]
+    issues = [issue for finding in looked["findings"]["items"] for issue in finding["known_issues"]]
     assert issues
     assert all(issue["title"] and issue["fix"] for issue in issues)
 
@@ -205,7 +205,9 @@ def test_the_rejected_token_is_drawn_the_moment_the_error_arrives(registry: Regi
         sent = messages(tab.iter_lines())
         rejection_columns = next(columns for _, _, columns in sent if columns.get("unsent"))
         assert [(cell["at"], cell["id"]) for cell in rejection_columns["unsent"]] == [(5, 12606)]
-        looked = next(columns for _, _, columns in sent if columns.get("findings"))
-    rejected = next(finding for finding in looked["findings"] if finding["kind"] == "unexpected_token")
+        looked = next(columns for _, _, columns in sent if columns.get("findings", {}).get("items"))
+    rejected = next(
+        finding for finding in looked["findings"]["items"] if finding["kind"] == "unexpected_token"
+    )
     assert (rejected["cell_start"], rejected["cell_end"], rejected["sent"]) == (5, 6, False)
     registry.ended(run, End(at_s=1.0, cut=False))

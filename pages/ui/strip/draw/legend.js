@@ -2,10 +2,10 @@
 
 import { make, paint } from "../../dom.js";
 import { visibleParts } from "../../text.js";
-import { fieldHue, fieldLetter } from "../model/delivery-lane.js";
-import { laneLetter } from "./token-row.js";
+import { fieldHue, fieldLetter } from "../model/fields.js";
+import { barLook } from "../model/picture.js";
+import { serverLetter } from "./token-row.js";
 
-/** @import { Lane } from "../model/delivery-lane.js" */
 /** @import { Model } from "../model/model.js" */
 
 /** Without `words`, the state is a kind of finding, and its label is shown.
@@ -13,12 +13,12 @@ import { laneLetter } from "./token-row.js";
 
 /** @type {Entry[]} */
 const ENTRIES = [
-  { kind: "ribbon", state: "ok", hue: "reasoning", words: "delivered as reasoning" },
-  { kind: "ribbon", state: "ok", hue: "content", words: "as content" },
-  { kind: "ribbon", state: "ok", hue: "tool", words: "as tool arguments" },
-  { kind: "ribbon", state: "ok", hue: "other", words: "in another field" },
+  { kind: "ribbon", state: "delivered", hue: "reasoning", words: "delivered as reasoning" },
+  { kind: "ribbon", state: "delivered", hue: "content", words: "as content" },
+  { kind: "ribbon", state: "delivered", hue: "tool", words: "as tool arguments" },
+  { kind: "ribbon", state: "delivered", hue: "other", words: "in another field" },
   { kind: "ribbon", state: "unknown", hue: "other", words: "delivered, possibly incomplete" },
-  { kind: "ribbon", state: "dropped", hue: "other", words: "not delivered" },
+  { kind: "ribbon", state: "lost", hue: "other", words: "not delivered" },
   { kind: "ribbon", state: "misrouted", hue: "content", words: "in the wrong field" },
   { kind: "ribbon", state: "unserved", hue: "other" },
   { kind: "sample", state: "marker", words: "special token" },
@@ -31,7 +31,7 @@ const ENTRIES = [
 const LETTERS = new Map(
   ["reasoning", "content", "tool_calls", ""].map((field) => [fieldHue(field), fieldLetter(field)]),
 );
-const RIBBONS = new Set(ENTRIES.map(({ state }) => state)); // a state without an entry is shown as dropped
+const RIBBONS = new Set(ENTRIES.map(({ state }) => state)); // a state without an entry is shown as lost
 
 /**
  * @param {HTMLElement} element
@@ -40,24 +40,23 @@ const RIBBONS = new Set(ENTRIES.map(({ state }) => state)); // a state without a
 export function paintLegend(element, model) {
   const shown = shownIn(model);
   const items = ENTRIES.filter((entry) => shown.has(nameOf(entry))).map((entry) => item(entry, model));
-  if (model.lanes.length > 1) {
-    items.push(...model.lanes.map(laneItem));
-  }
+  if (model.compared) items.push(...model.pictures.map((_, number) => serverItem(model, number)));
   element.replaceChildren(...items);
 }
 
 /** @param {Entry} entry */
 function nameOf({ state, hue }) {
-  return state === "ok" ? `ok ${hue}` : state;
+  return state === "delivered" ? `delivered ${hue}` : state;
 }
 
 /** @param {Model} model */
 function shownIn(model) {
   const shown = new Set();
-  for (const lane of model.lanes) {
-    for (const [, , field, state] of lane.runs) {
-      if (state === "ok") shown.add(`ok ${fieldHue(field)}`);
-      else shown.add(RIBBONS.has(state) ? state : "dropped");
+  for (const picture of model.pictures) {
+    for (const run of picture.runs) {
+      const look = barLook(run);
+      if (look === "delivered") shown.add(`delivered ${fieldHue(picture.fieldOf(run[4]))}`);
+      else if (look) shown.add(RIBBONS.has(look) ? look : "lost");
     }
   }
   if (model.ids !== null && model.blocks.some((block) => block.kind === "message")) {
@@ -77,15 +76,18 @@ function item({ kind, state, hue, words }, { kinds }) {
   const element = make("span", "item");
   const swatch = make("i", `swatch ${kind} ${state}`, kind === "sample" ? "ab" : "");
   if (hue) swatch.dataset.hue = hue;
-  if (state === "ok") swatch.dataset.letter = LETTERS.get(hue) ?? "";
+  if (state === "delivered") swatch.dataset.letter = LETTERS.get(hue) ?? "";
   element.append(swatch, words ?? kinds[state]?.label ?? state);
   return element;
 }
 
-/** @param {Lane} lane */
-function laneItem(lane) {
+/**
+ * @param {Model} model
+ * @param {number} number
+ */
+function serverItem(model, number) {
   const element = make("span", "item");
-  const words = paint(make("span"), visibleParts(lane.label, { spaces: false, most: 400 }));
-  element.append(make("b", "lane-key", laneLetter(lane)), words);
+  const name = visibleParts(model.serverName(number), { spaces: false, most: 400 });
+  element.append(make("b", "lane-key", serverLetter(model, number)), paint(make("span"), name));
   return element;
 }

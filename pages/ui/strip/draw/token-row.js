@@ -1,14 +1,14 @@
-// One row of cells over its delivery ribbons. It is built once when it comes into sight; marks are painted over it.
+// One row of cells over bars of their delivery. It is built once when it comes into sight; marks are painted over it.
 
 import { make, paint } from "../../dom.js";
 import { percent } from "../../numbers.js";
 import { FONT, SIZE } from "../layout/sizes.js";
-import { fieldHue, fieldLetter, runLabel } from "../model/delivery-lane.js";
+import { fieldHue, fieldLetter } from "../model/fields.js";
+import { barLook } from "../model/picture.js";
 
 /** @import { Placed } from "../model/blocks.js" */
 /** @import { PlacedFinding } from "../model/placed-findings.js" */
 /** @import { CellPlace, Layout } from "../layout/layout.js" */
-/** @import { Lane } from "../model/delivery-lane.js" */
 /** @import { Model } from "../model/model.js" */
 /** @import { Range } from "../model/cell-range.js" */
 
@@ -48,7 +48,7 @@ export class Row {
     this.cells = this.places.map((place) => this.#cell(place, model.blocks[b]));
     /** @type {Bar[]} */
     this.bars = [];
-    if (layout.rowTall[r]) for (const [number, lane] of model.lanes.entries()) this.#lane(lane, number);
+    if (layout.rowTall[r]) for (const number of model.pictures.keys()) this.#bars(number);
   }
 
   /**
@@ -84,32 +84,33 @@ export class Row {
     return { i, element, rule: line };
   }
 
-  /**
-   * @param {Lane} lane
-   * @param {number} number
-   */
-  #lane(lane, number) {
+  /** @param {number} number of the server */
+  #bars(number) {
     const { layout, places } = this;
     const { model } = layout;
+    const picture = model.pictures[number];
     const top = `${SIZE.textHeight + (model.ids ? SIZE.idHeight : 0) + 3 + number * SIZE.laneHeight}px`;
     for (let first = 0, last = 0; first < places.length; first = last + 1) {
       last = first;
-      const k = lane.numberAt(places[first].i);
+      const k = picture.numberAt(places[first].i);
       if (k < 0) continue;
-      while (last + 1 < places.length && lane.numberAt(places[last + 1].i) === k) last++;
-      const run = lane.runs[k];
-      const element = make("span", `ribbon ${run[3]}`);
-      element.dataset.hue = fieldHue(run[2]);
+      while (last + 1 < places.length && picture.numberAt(places[last + 1].i) === k) last++;
+      const run = picture.runs[k];
+      const look = barLook(run);
+      if (look === null) continue;
+      const field = picture.fieldOf(run[4]);
+      const element = make("span", `ribbon ${look}`);
+      element.dataset.hue = fieldHue(field);
       element.style.top = top;
       element.style.left = `${places[first].x}px`;
       this.element.append(element);
-      const label = runLabel(run, model.kinds);
+      const label = picture.barLabel(run, model.kinds);
       const wide = layout.textWidth(label, FONT.label) + 8;
-      const letter = fieldLetter(run[2]);
+      const letter = fieldLetter(field);
       this.bars.push({ element, from: places[first], first, last, label, letter, wide, width: -1 });
     }
-    if (model.lanes.length > 1) {
-      const name = make("span", "lane", laneLetter(lane));
+    if (model.compared) {
+      const name = make("span", "lane", serverLetter(model, number));
       name.style.top = top;
       this.element.append(name);
     }
@@ -198,11 +199,12 @@ export class Row {
 }
 
 /**
- * The letter that stands for a lane in the legend and in its rows.
- * @param {Lane} lane of a comparison: left or right
+ * The letter that stands for a server of a comparison in the legend and in its rows.
+ * @param {Model} model
+ * @param {number} number
  */
-export function laneLetter(lane) {
-  return lane.label.slice(0, 1).toUpperCase();
+export function serverLetter(model, number) {
+  return model.serverName(number).slice(0, 1).toUpperCase();
 }
 
 /**

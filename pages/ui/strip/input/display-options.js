@@ -34,9 +34,9 @@ export class DisplayOptions {
     elements["framing-label"].hidden = !model.blocks.some(
       (block) => block.kind === "message" && block.body > block.start,
     );
-    elements["client-view"].hidden = model.lanes.length === 0;
-    elements.client.classList.toggle("both", model.lanes.length > 1);
-    if (model.lanes.length === 0) this.client = false;
+    elements["client-view"].hidden = model.pictures.length === 0;
+    elements.client.classList.toggle("both", model.compared);
+    if (model.pictures.length === 0) this.client = false;
     elements.framing.checked = !layout.folds.framing;
     this.painted = "";
     this.#place();
@@ -54,7 +54,7 @@ export class DisplayOptions {
    */
   showClient(shown, { asked = false } = {}) {
     const { strip } = this;
-    if (shown === this.client || (shown && strip.model.lanes.length === 0)) return;
+    if (shown === this.client || (shown && strip.model.pictures.length === 0)) return;
     this.client = shown;
     this.#place();
     if (shown) strip.paint();

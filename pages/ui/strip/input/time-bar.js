@@ -90,7 +90,7 @@ export class TimeBar {
     const steps = this.axis.byCell ? "tokens" : "events";
     elements.auto.textContent = autoSpeedLabel(this.axis);
     const untimed = !this.axis.timed && model.count > 0;
-    const none = model.lanes.length > 1 ? "no times that both share" : "no times in this capture";
+    const none = model.compared ? "no times that both share" : "no times in this capture";
     elements.pace.textContent = untimed ? `${none}: plays ${PACE} ${steps} per second` : "";
     this.#head(atEnd ? model.count : Math.min(this.shown, model.count));
   }

@@ -1,8 +1,8 @@
 // What a cell shows, and how wide it must be for that.
 
 import { spacedHex, visibleParts } from "../../text.js";
-import { runLabel } from "../model/delivery-lane.js";
 import { Column } from "../model/number-columns.js";
+import { barLook } from "../model/picture.js";
 import { FONT, SIZE } from "./sizes.js";
 
 /** @import { Part } from "../../text.js" */
@@ -41,14 +41,16 @@ export class Cells {
     this.widths.grow(model.count);
     const widths = this.widths.values;
     for (let i = from; i < model.count; i++) widths[i] = this.#shape(i).width;
-    for (const lane of model.lanes) {
-      for (let k = lane.runs.length - 1; k >= 0; k--) {
-        const [start, end, , state] = lane.runs[k];
+    for (const picture of model.pictures) {
+      for (let k = picture.runs.length - 1; k >= 0; k--) {
+        const run = picture.runs[k];
+        const [start, end] = run;
         if (end <= from) break;
-        if (state === "ok" || state === "unknown" || end - start > LABELLED) continue;
+        const look = barLook(run);
+        if (look === null || look === "delivered" || look === "unknown" || end - start > LABELLED) continue;
         let sum = SIZE.cellGap * (end - start - 1);
         for (let i = start; i < end; i++) sum += widths[i];
-        const missing = Math.ceil(this.textWidth(runLabel(lane.runs[k], model.kinds), FONT.label)) + 13 - sum;
+        const missing = Math.ceil(this.textWidth(picture.barLabel(run, model.kinds), FONT.label)) + 13 - sum;
         if (missing <= 0) continue;
         const each = Math.ceil(missing / (end - start));
         for (let i = start; i < end; i++) widths[i] += each;

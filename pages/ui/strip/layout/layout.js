@@ -144,7 +144,7 @@ export class Layout {
       if (x > 0 && x + lead + width > inner) break;
       if (opens) event++;
       x += lead + width;
-      if (!tall && model.hasRun(end)) tall = 1;
+      if (!tall && model.hasBar(end)) tall = 1;
       end++;
       if (this.breaks && endsLine(model, end - 1)) break;
     }
@@ -160,7 +160,7 @@ export class Layout {
     const { rules } = model;
     /** @type {CellPlace[]} */
     const cells = [];
-    const left = model.lanes.length > 1 ? SIZE.gutter : 0;
+    const left = model.compared ? SIZE.gutter : 0;
     let x = left;
     const { start, end } = this.folds.spanOf(model.blocks[this.rowBlock[r]]);
     for (let i = Math.max(start, this.rowStart[r]); i < Math.min(end, this.rowEnd(r)); i++) {
@@ -184,7 +184,7 @@ export class Layout {
 
   /** Pixels that a row of cells has. */
   get inner() {
-    return this.width - SIZE.blockPadX * 2 - 4 - (this.model.lanes.length > 1 ? SIZE.gutter : 0);
+    return this.width - SIZE.blockPadX * 2 - 4 - (this.model.compared ? SIZE.gutter : 0);
   }
 
   /** @param {Placed} block */
@@ -218,7 +218,7 @@ export class Layout {
   rowHeight(tall) {
     if (tall === FOLDED) return 0;
     const ids = this.model.ids ? SIZE.idHeight : 0;
-    return SIZE.textHeight + ids + (tall ? this.model.lanes.length * SIZE.laneHeight + 2 : 0);
+    return SIZE.textHeight + ids + (tall ? this.model.pictures.length * SIZE.laneHeight + 2 : 0);
   }
 
   /** @param {number} r */

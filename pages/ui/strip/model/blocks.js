@@ -1,7 +1,7 @@
 // Blocks of cells: messages, refused runs, fields. They cover every cell once, in order.
 
 import { count, duration, NUMBER } from "../../numbers.js";
-import { fieldHue, fieldWords } from "./delivery-lane.js";
+import { fieldHue, fieldWords } from "./fields.js";
 
 /** @import { Block } from "./payload.d.ts" */
 /** @import { Model } from "./model.js" */

@@ -2,12 +2,13 @@
 
 import { count, duration, NUMBER, percent } from "../../numbers.js";
 import { plainText, spacedHex } from "../../text.js";
-import { fieldWords } from "./delivery-lane.js";
-import { holds } from "./placed-findings.js";
+import { fieldWords } from "./fields.js";
+import { barLook } from "./picture.js";
 
 /** @import { Placed } from "./blocks.js" */
 /** @import { Model } from "./model.js" */
-/** @import { Run, UnsentCell } from "./payload.d.ts" */
+/** @import { UnsentCell } from "./payload.d.ts" */
+/** @import { Picture } from "./picture.js" */
 
 /**
  * A name, what is to be said, and how: text with its spaces shown, bytes, or something that is wrong.
@@ -44,9 +45,9 @@ export function cellRows(model, i) {
   const others = model.logprobs?.top[i];
   if (others) rows.push(["instead", alternatives(others), "mono"]);
   rows.push(["event", eventWords(model, i)]);
-  for (const lane of model.lanes) {
-    const { words, bad } = deliveredWords(model, i, lane.runAt(i), block);
-    const name = model.lanes.length > 1 ? lane.label : "delivered";
+  for (const [number, picture] of model.pictures.entries()) {
+    const { words, bad } = deliveredWords(model, i, picture, block);
+    const name = model.compared ? model.serverName(number) : "delivered";
     rows.push(bad ? [name, words, "bad"] : [name, words]);
   }
   return rows;
@@ -87,8 +88,7 @@ function eventWords(model, i) {
   const k = events.of(i);
   if (k < 0 || events.index[k] < 0) return "unknown";
   const event = NUMBER.format(events.index[k]);
-  if (model.unit === "piece" && model.lanes[0]?.runAt(i)?.[3] === "dropped")
-    return `missing at event ${event}`;
+  if (model.unit === "piece" && model.pictures[0]?.fateOf(i) === "lost") return `missing at event ${event}`;
   const time = duration(events.time(i));
   return `${event} (${count(events.size(k), unitOf(model))})${time ? `, at ${time}` : ""}`;
 }
@@ -142,26 +142,29 @@ function stateWords(model, i, block) {
 }
 
 /**
- * Where a lane delivered a cell, in words, and whether that is wrong.
+ * Where a server delivered a cell, in words, and whether that is wrong.
  * @param {Model} model
  * @param {number} i
- * @param {Run | null} run
+ * @param {Picture} picture
  * @param {Placed} block
  * @returns {{ words: string, bad: boolean }}
  */
-function deliveredWords(model, i, run, block) {
-  if (run === null) return undelivered(model, i, block);
-  const field = fieldWords(run[2]);
-  switch (run[3]) {
-    case "ok":
+function deliveredWords(model, i, picture, block) {
+  const run = picture.runAt(i);
+  const look = run && barLook(run);
+  if (!look) return undelivered(model, i, block);
+  const [, , , own, arrived] = run;
+  const field = fieldWords(picture.fieldOf(arrived));
+  switch (look) {
+    case "delivered":
       return { words: `in ${field}`, bad: false };
     case "unknown":
       return { words: `in ${field}, possibly incomplete`, bad: false };
     case "misrouted": {
-      const told = model.findings.find((one) => one.kind === "misrouted" && holds(one, i));
-      return { words: `in ${field}${told?.field ? `, not in ${fieldWords(told.field)}` : ""}`, bad: true };
+      const meant = own === null ? "" : `, not in ${fieldWords(picture.fieldOf(own))}`;
+      return { words: `in ${field}${meant}`, bad: true };
     }
-    case "dropped":
+    case "lost":
       return { words: "not delivered", bad: true };
     case "garbled":
       return { words: `in ${field}, with other characters`, bad: true };
@@ -170,7 +173,7 @@ function deliveredWords(model, i, run, block) {
     case "unserved":
       return { words: "not delivered: no API field is defined for it", bad: true };
     default:
-      return { words: run[3], bad: true };
+      return { words: look, bad: true };
   }
 }
 
@@ -183,7 +186,7 @@ function undelivered(model, i, block) {
   const state = model.stateOf(i, block);
   if (state === "unsent") return { words: "never sent", bad: true };
   const framing = state === "marker" || state === "header";
-  if (model.lanes.length > 1 && state === "body") return { words: "no such token on this side", bad: false };
+  if (model.compared && state === "body") return { words: "no such token on this side", bad: false };
   const refused = state === "refused" && (i < block.body || model.isSpecialToken(i));
   return { words: framing || refused ? "framing, not text" : "unknown", bad: false };
 }
@@ -208,12 +211,16 @@ export function describeCell(model, i) {
   words.push(stateWords(model, i, block));
   const time = duration(model.events.time(i));
   if (time) words.push(time);
-  for (const lane of model.lanes) {
-    const run = lane.runAt(i);
-    if (!run) continue;
-    const told = deliveredWords(model, i, run, block).words;
-    const name = model.lanes.length > 1 ? `${lane.label}: ` : told.startsWith("in ") ? "delivered " : "";
-    words.push(name + told);
+  for (const [number, picture] of model.pictures.entries()) {
+    const run = picture.runAt(i);
+    if (!run || !barLook(run)) continue;
+    const { words: where } = deliveredWords(model, i, picture, block);
+    const name = model.compared
+      ? `${model.serverName(number)}: `
+      : where.startsWith("in ")
+        ? "delivered "
+        : "";
+    words.push(name + where);
   }
   return words.join(" · ");
 }

@@ -1,5 +1,6 @@
 // The chosen finding's texts: a stretch around it as the tokens have it and as it arrived, with its part marked.
 
+import { barLook } from "./picture.js";
 import { arrivedElsewhere, isRejection } from "./placed-findings.js";
 
 /** @import { Placed } from "./blocks.js" */
@@ -73,8 +74,13 @@ export function arrived(model, finding) {
   const block = model.blockAt(start);
   const delivered = (/** @type {number} */ from, /** @type {number} */ to) =>
     joined(from, to, (i) => {
-      const run = model.lanes[0]?.runAt(i);
-      const promised = run && (finding.field === null || run[2] === finding.field) && run[3] !== "misrouted";
+      const picture = model.pictures[0];
+      const run = picture?.runAt(i);
+      const look = run && barLook(run);
+      const promised =
+        look &&
+        look !== "misrouted" &&
+        (finding.field ?? picture.fieldOf(run[4])) === picture.fieldOf(run[4]);
       return promised ? (model.textOf(i) ?? "") : "";
     });
   const before = delivered(Math.max(Math.min(block.body, start), start - AROUND), start);

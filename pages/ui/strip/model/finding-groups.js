@@ -1,7 +1,7 @@
 // Findings of one sort as one row of the list: 192 equal losses are one fact, not 192.
 
 import { count, NUMBER } from "../../numbers.js";
-import { fieldWords } from "./delivery-lane.js";
+import { fieldWords } from "./fields.js";
 
 /** @import { PlacedFinding } from "./placed-findings.js" */
 

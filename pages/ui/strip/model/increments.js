@@ -1,9 +1,9 @@
 // Increments of a growing stream: when one begins the stream anew, and how two become one.
 
-/** @import { BlockChange, Increment, LaneChange, Payload, Tables } from "./payload.d.ts" */
+/** @import { Increment, Payload, PipelineChange, Tables } from "./payload.d.ts" */
 
 /** @type {Tables} */
-const NO_TABLES = { kinds: {}, lost_states: [], special_tokens: [] };
+const NO_TABLES = { kinds: {}, special_tokens: [] };
 
 /**
  * True when an increment tells of a stream from its first cell: with cells of another kind (ids came after
@@ -45,7 +45,6 @@ export function emptyPayload(key, unit, tables = NO_TABLES) {
     texts: {},
     events: { index: [], start: [], at: [] },
     blocks: [],
-    ribbons: [],
     pipelines: [],
     reconstructed: false,
     uncertain: [],
@@ -104,37 +103,42 @@ export function join(before, after) {
       start: events.start.concat(after.events.start),
       at: times,
     },
-    unsent: [...(before.unsent ?? []), ...(after.unsent ?? [])],
-    blocks: joinBlocks(before.blocks, after.blocks),
-    ribbons: joinLanes(before.ribbons, after.ribbons),
-    pipelines: after.pipelines ?? before.pipelines,
-    findings: after.findings ?? before.findings,
+    unsent: before.unsent.concat(after.unsent),
+    blocks: joinItems(before.blocks, after.blocks),
+    pipelines: joinPipelines(before.pipelines, after.pipelines),
+    findings:
+      before.findings && after.findings
+        ? joinItems(before.findings, after.findings)
+        : (after.findings ?? before.findings),
     last_at: after.last_at ?? before.last_at,
   };
 }
 
 /**
- * @param {BlockChange} before
- * @param {BlockChange} after
- * @returns {BlockChange}
+ * @template Item
+ * @param {{ from: number, items: Item[] }} before
+ * @param {{ from: number, items: Item[] }} after
  */
-function joinBlocks(before, after) {
+function joinItems(before, after) {
   const { from, kept } = tail(before, after, before.items);
   return { from, items: kept.concat(after.items) };
 }
 
 /**
- * @param {LaneChange[]} before
- * @param {LaneChange[]} after
- * @returns {LaneChange[]}
+ * @param {PipelineChange[] | undefined} before
+ * @param {PipelineChange[] | undefined} after
  */
-function joinLanes(before, after) {
-  if (!after.length) return before;
-  return after.map((lane, number) => {
-    const mine = before[number];
-    if (!mine) return lane;
-    const { from, kept } = tail(mine, lane, mine.runs);
-    return { label: lane.label, from, runs: kept.concat(lane.runs) };
+function joinPipelines(before, after) {
+  if (!before || !after) return after ?? before;
+  return after.map((change, number) => {
+    const first = before[number];
+    if (!first) return change;
+    const lanes = change.lanes.map((lane, k) => {
+      if (!lane.from) return lane;
+      const { from, kept } = tail(first.lanes[k], lane, first.lanes[k].pieces);
+      return { ...lane, from, pieces: kept.concat(lane.pieces) };
+    });
+    return { ...change, lanes, fates: joinItems(first.fates, change.fates) };
   });
 }
 

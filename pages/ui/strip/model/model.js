@@ -1,14 +1,13 @@
-// What the strip shows: for each cell its block, event, arrival, lanes and findings, each in constant or
+// What the strip shows: for each cell its block, event, arrival, delivery and findings, each in constant or
 // logarithmic time. Grows at the right end with `append`. Knows nothing of the page.
 
 import { Arrivals } from "./arrivals.js";
 import { covering, grew } from "./blocks.js";
-import { Lane } from "./delivery-lane.js";
 import { Column, lastAtMost } from "./number-columns.js";
-import { Picture } from "./picture.js";
+import { barLook, Picture } from "./picture.js";
 import { numbered, place } from "./placed-findings.js";
 
-/** @import { BlockChange, Increment, Payload, UnsentCell } from "./payload.d.ts" */
+/** @import { BlockChange, Increment, Payload, PipelineChange, UnsentCell } from "./payload.d.ts" */
 /** @import { Placed } from "./blocks.js" */
 /** @import { PlacedFinding } from "./placed-findings.js" */
 
@@ -19,10 +18,9 @@ export class Model {
   constructor(payload) {
     this.key = payload.key;
     this.unit = payload.unit;
-    const { kinds, lost_states, special_tokens } = payload;
-    this.tables = { kinds, lost_states, special_tokens };
+    const { kinds, special_tokens } = payload;
+    this.tables = { kinds, special_tokens };
     this.kinds = kinds;
-    this.lostStates = new Set(lost_states);
     this.specialTokens = new Set(special_tokens);
     /** @type {number} cells */
     this.count = 0;
@@ -37,8 +35,6 @@ export class Model {
     this.events = new Arrivals();
     /** @type {Placed[]} */
     this.blocks = [];
-    /** @type {Lane[]} */
-    this.lanes = [];
     /** @type {Picture[]} what each server made of the cells; of a comparison two */
     this.pictures = [];
     this.pictured = 0; // another number, other pictures of the cells that there were
@@ -52,14 +48,18 @@ export class Model {
     this.append({
       ...payload,
       from: 0,
-      vocab: payload.vocab ?? {},
       blocks: { from: 0, items: payload.blocks },
-      ribbons: payload.ribbons.map(({ label, runs }) => ({ label, from: 0, runs })),
+      pipelines: payload.pipelines.map(({ server, lanes, fates }) => ({
+        server,
+        lanes: lanes.map((lane) => ({ ...lane, from: 0 })),
+        fates: { from: 0, items: fates },
+      })),
+      findings: { from: 0, items: payload.findings },
     });
   }
 
   /**
-   * Take columns of new cells, and the blocks and runs that changed with them (`from` counts those that stay).
+   * Take columns of new cells, and the blocks and fates that changed with them (`from` counts those that stay).
    * Returns the first cell whose shape may have changed.
    * @param {Increment} columns
    */
@@ -68,7 +68,7 @@ export class Model {
     this.count = columns.count;
     this.reconstructed = columns.reconstructed ?? this.reconstructed;
     this.uncertain = columns.uncertain ?? this.uncertain;
-    for (const cell of columns.unsent ?? []) this.unsent.set(cell.at, cell);
+    for (const cell of columns.unsent) this.unsent.set(cell.at, cell);
     if (this.ids) for (const id of columns.ids ?? []) this.ids.push(id);
     Object.assign(this.vocab, columns.vocab);
     Object.assign(this.texts, columns.texts);
@@ -76,15 +76,13 @@ export class Model {
     const changed = [
       before,
       this.#changeBlocks(columns.blocks),
-      ...columns.ribbons.map((lane, number) => {
-        this.lanes[number] ??= new Lane(lane.label);
-        return this.lanes[number].change(lane, this.count);
-      }),
+      ...this.#draw(columns.pipelines ?? []),
       ...Object.keys(columns.texts).map(Number),
     ];
-    for (const lane of this.lanes) lane.grow(this.count);
-    this.#draw(columns);
-    if (columns.findings) this.findings = numbered(columns.findings, this.kinds);
+    if (columns.findings) {
+      const { from, items } = columns.findings;
+      this.findings = this.findings.slice(0, from).concat(numbered(items, this.kinds, from));
+    }
     this.#mark();
     return Math.max(
       0,
@@ -101,20 +99,17 @@ export class Model {
     return changed;
   }
 
-  /** @param {Increment} columns */
-  #draw({ pipelines, ribbons }) {
-    for (const picture of this.pictures) picture.grow(this);
-    for (const [number, pipeline] of (pipelines ?? []).entries()) {
-      this.pictures[number] ??= new Picture();
-      this.pictures[number].tell(this, pipeline);
-      this.pictured++;
-    }
-    if (pipelines !== undefined || this.unit !== "piece") return;
-    for (const number of ribbons.keys()) {
-      this.pictures[number] ??= new Picture();
-      this.pictures[number].tellRuns(this, this.lanes[number].runs);
-      this.pictured++;
-    }
+  /**
+   * The first cells that may look different.
+   * @param {PipelineChange[]} changes
+   */
+  #draw(changes) {
+    const untold = changes.length ? changes.length : this.unit === "piece" && this.count ? 1 : 0;
+    for (let number = this.pictures.length; number < untold; number++) this.pictures.push(new Picture(this));
+    if (changes.length || this.unit === "piece") this.pictured++;
+    const changed = changes.map((change, number) => this.pictures[number].change(change));
+    for (const picture of this.pictures) picture.grow();
+    return changed;
   }
 
   #mark() {
@@ -175,12 +170,29 @@ export class Model {
     return end;
   }
 
+  /** Whether two servers had the same tokens. */
+  get compared() {
+    return this.pictures.length > 1;
+  }
+
   /**
-   * Whether some lane tells where cell i arrived.
+   * The name of a server; of two the first one is the left one.
+   * @param {number} number
+   */
+  serverName(number) {
+    const { server } = this.pictures[number];
+    return this.compared ? `${number ? "right" : "left"}: ${server}` : server;
+  }
+
+  /**
+   * Whether there is a bar under cell i.
    * @param {number} i
    */
-  hasRun(i) {
-    for (const lane of this.lanes) if (lane.numberAt(i) >= 0) return true;
+  hasBar(i) {
+    for (const picture of this.pictures) {
+      const run = picture.runAt(i);
+      if (run && barLook(run)) return true;
+    }
     return false;
   }
 

@@ -5,9 +5,6 @@ export type Unit = "token" | "piece";
 /** A token of the vocabulary: its text, null for a part of a character, and its bytes as hex. */
 export type Entry = [string | null, string];
 
-/** Neighbouring cells of one fate: start, end, the field that they were delivered in, and a `FateState`. */
-export type Run = [number, number, string | null, string];
-
 /** What became of a cell. Framing is never delivered; an unsent cell is one that the server did not send. */
 export type CellFate =
   | "framing"
@@ -71,19 +68,6 @@ export interface BlockChange {
   items: Block[];
 }
 
-/** A delivery lane: where the text of each cell arrived. */
-export interface Ribbon {
-  label: string;
-  runs: Run[];
-}
-
-/** Runs of a lane that follow the first `from` ones, which stay. */
-export interface LaneChange {
-  from: number;
-  label: string;
-  runs: Run[];
-}
-
 /** A field of the client. */
 export interface Lane {
   field: string;
@@ -101,6 +85,28 @@ export interface Pipeline {
   fates: FateRun[];
 }
 
+/** Fates that follow the first `from` ones, which stay. */
+export interface FateChange {
+  from: number;
+  items: FateRun[];
+}
+
+/** A field of the client with the pieces that follow its first `from` ones, which stay. */
+export interface LaneChange {
+  from: number;
+  field: string;
+  label: string;
+  pieces: Piece[];
+}
+
+/** What an audit adds to a `Pipeline`, or changes at its end. */
+export interface PipelineChange {
+  server: string;
+  /** All lanes. */
+  lanes: LaneChange[];
+  fates: FateChange;
+}
+
 /** A cell that stands for what the server never sent and its error names. */
 export interface UnsentCell {
   /** The cell. */
@@ -110,14 +116,6 @@ export interface UnsentCell {
   text: string;
   /** What it is, in a sentence. */
   words: string;
-}
-
-/** Columns of such cells. */
-export interface UnsentColumns {
-  ids: (number | null)[];
-  vocab: Record<string, Entry>;
-  events: Events;
-  unsent: UnsentCell[];
 }
 
 /** A known issue that a finding belongs to. */
@@ -144,8 +142,6 @@ export interface KindRow {
 export interface Tables {
   /** The kinds of finding; differences of captures have others. */
   kinds: Record<string, KindRow>;
-  /** States of a `Run` whose text the client did not get. */
-  lost_states: string[];
   /** IDs of the special tokens that frame messages. */
   special_tokens: number[];
 }
@@ -178,22 +174,40 @@ export interface FindingRow {
   known_issues: IssueRow[];
 }
 
-/** Columns of the cells. */
-export interface Cells {
-  unit: Unit;
-  /** Cells. */
+/** Findings that follow the first `from` ones, which stay. */
+export interface FindingChange {
+  from: number;
+  items: FindingRow[];
+}
+
+/** Columns of cells: of a whole stream, or of those that are new. */
+export interface Columns {
+  /** Cells of the stream then. */
   count: number;
   /** Token ids; null for pieces. */
   ids: (number | null)[] | null;
   /** The distinct ids; those outside the vocabulary have no entry. */
-  vocab: Record<string, Entry> | null;
+  vocab: Record<string, Entry>;
   /** Texts by cell where the vocabulary does not have them: of pieces, and around split characters. */
   texts: Record<string, string>;
   events: Events;
+  unsent: UnsentCell[];
+}
+
+/** A whole stream. */
+export interface Cells {
+  /** Cells of the stream then. */
+  count: number;
+  /** Token ids; null for pieces. */
+  ids: (number | null)[] | null;
+  /** The distinct ids; those outside the vocabulary have no entry. */
+  vocab: Record<string, Entry>;
+  /** Texts by cell where the vocabulary does not have them: of pieces, and around split characters. */
+  texts: Record<string, string>;
+  events: Events;
+  unsent: UnsentCell[];
+  unit: Unit;
   blocks: Block[];
-  ribbons: Ribbon[];
-  /** The picture of the stream; of a comparison two. */
-  pipelines: Pipeline[];
 }
 
 /** Whether the cells are tokens that nobody sent, as the final object of Responses tells them. */
@@ -218,24 +232,20 @@ export interface LogprobRow {
 
 /** Everything that the strip shows of one choice of a capture, or of two captures compared. */
 export interface Payload {
-  unit: Unit;
-  /** Cells. */
+  /** Cells of the stream then. */
   count: number;
   /** Token ids; null for pieces. */
   ids: (number | null)[] | null;
   /** The distinct ids; those outside the vocabulary have no entry. */
-  vocab: Record<string, Entry> | null;
+  vocab: Record<string, Entry>;
   /** Texts by cell where the vocabulary does not have them: of pieces, and around split characters. */
   texts: Record<string, string>;
   events: Events;
+  unsent: UnsentCell[];
+  unit: Unit;
   blocks: Block[];
-  ribbons: Ribbon[];
-  /** The picture of the stream; of a comparison two. */
-  pipelines: Pipeline[];
   /** The kinds of finding; differences of captures have others. */
   kinds: Record<string, KindRow>;
-  /** States of a `Run` whose text the client did not get. */
-  lost_states: string[];
   /** IDs of the special tokens that frame messages. */
   special_tokens: number[];
   reconstructed?: boolean;
@@ -248,7 +258,8 @@ export interface Payload {
   sent: number;
   /** Cells of a comparison that are folded away. */
   hidden: number;
-  unsent: UnsentCell[];
+  /** The picture of the stream; of a comparison two. */
+  pipelines: Pipeline[];
   findings: FindingRow[];
   first_at: number | null;
   last_at: number | null;
@@ -286,24 +297,26 @@ export interface VerdictRow {
 /** What changes when a run grows: columns of the cells after the first `from`, and what else is new. */
 export interface Increment {
   from: number;
+  /** Cells of the stream then. */
+  count: number;
+  /** Token ids; null for pieces. */
+  ids: (number | null)[] | null;
+  /** The distinct ids; those outside the vocabulary have no entry. */
+  vocab: Record<string, Entry>;
+  /** Texts by cell where the vocabulary does not have them: of pieces, and around split characters. */
+  texts: Record<string, string>;
+  events: Events;
+  unsent: UnsentCell[];
   reconstructed?: boolean;
   /** Spans of reconstructed tokens whose ID is one of several that fit. */
   uncertain?: [number, number][];
   /** null while no cell is known. */
   unit: Unit | null;
-  /** Cells then. */
-  count: number;
-  ids: (number | null)[] | null;
-  vocab: Record<string, Entry>;
-  texts: Record<string, string>;
-  events: Events;
   blocks: BlockChange;
-  ribbons: LaneChange[];
-  /** The picture of the whole stream so far, when an audit has told it. */
-  pipelines?: Pipeline[];
-  unsent?: UnsentCell[];
-  /** All findings, when an audit has told them. */
-  findings?: FindingRow[];
+  /** What the picture has more, when an audit has told it. */
+  pipelines?: PipelineChange[];
+  /** The findings, when an audit has told them. */
+  findings?: FindingChange;
   last_at?: number | null;
   finish?: string | null;
   now?: StreamState;

@@ -1,66 +1,71 @@
-// What a server made of each cell: its fate, the lane that it was generated for and the one that it arrived in,
-// and text in a lane that no cell accounts for. Python tells it (views/strip/pipeline.py); while a stream grows,
-// cells that no audit has seen are pending.
+// What a server made of each cell: runs of cells of one fate, the lane that they were generated for and the one that
+// they arrived in, and text in a lane that no cell accounts for. Python tells it (views/strip/pipeline.py); while a
+// stream grows, cells that no audit has seen are pending, but pieces, which are where they arrived.
 
-import { fieldHue, fieldWords } from "./delivery-lane.js";
+import { fieldHue, fieldWords } from "./fields.js";
 import { Column } from "./number-columns.js";
 
-/** @import { CellFate, Pipeline, Run, Sign } from "./payload.d.ts" */
+/** @import { CellFate, FateRun, KindRow, Piece, PipelineChange, Sign } from "./payload.d.ts" */
 /** @import { Model } from "./model.js" */
 
 /** @typedef {CellFate | "pending"} Fate */
-/** @typedef {{ field: string, label: string, hue: string }} PictureLane */
+/** @typedef {{ field: string, label: string, hue: string, pieces: Piece[] }} PictureLane */
 /** @typedef {{ at: number, lane: number, text: string, sign: Sign }} Insert text that stands before cell `at` */
 /** @typedef {{ start: number, end: number, lane: number, text: string | null, sign: Sign }} Span
  *   cells that arrived with other text than theirs, or in a second lane */
+/** @typedef {Exclude<CellFate, "framing" | "left_out" | "rejected" | "unsent"> | Exclude<Sign, "">} BarLook */
 
-/** @type {Fate[]} */
-const FATES = [
-  "pending",
-  "framing",
-  "delivered",
-  "misrouted",
-  "lost",
-  "left_out",
-  "rejected",
-  "unsent",
-  "unknown",
-];
-/** @type {Sign[]} */
-const SIGNS = ["", "reordered", "garbled", "unserved", "added", "duplicated", "separator"];
-const NO_LANE = 255;
-const MORE_LANES = 254; // lanes that can be told apart; what comes after shares the last one
+const NO_RUN = -1;
+/** @type {Partial<Record<BarLook, string>>} */
+const BAR_LABELS = { lost: "not delivered", garbled: "garbled", reordered: "out of order" };
 
 export class Picture {
-  constructor() {
+  #model;
+  #told = 0; // runs that Python told; those after them are pieces that no audit has seen
+
+  /** @param {Model} model */
+  constructor(model) {
+    this.#model = model;
     this.server = "";
     /** @type {PictureLane[]} */
     this.lanes = [];
+    /** @type {FateRun[]} */
+    this.runs = [];
+    this.at = new Column(new Int32Array(64)); // by cell the number of its run
     /** @type {Insert[]} */
     this.inserts = [];
     /** @type {Span[]} */
     this.spans = [];
-    this.fates = new Column(new Uint8Array(64));
-    this.signs = new Column(new Uint8Array(64));
-    this.own = new Column(new Uint8Array(64));
-    this.arrived = new Column(new Uint8Array(64));
+  }
+
+  /**
+   * The number of the run that holds cell i; negative when none does.
+   * @param {number} i
+   */
+  numberAt(i) {
+    return this.at.values[i];
   }
 
   /** @param {number} i */
+  runAt(i) {
+    const k = this.at.values[i];
+    return k < 0 ? null : this.runs[k];
+  }
+
+  /**
+   * @param {number} i
+   * @returns {Fate}
+   */
   fateOf(i) {
-    return FATES[this.fates.values[i]];
+    return this.runAt(i)?.[2] ?? untold(this.#model, i);
   }
 
-  /** Whether a cell is framing, for loops over all cells. */
-  framing() {
-    const { values } = this.fates;
-    const framing = FATES.indexOf("framing");
-    return (/** @type {number} */ i) => values[i] === framing;
-  }
-
-  /** @param {number} i */
+  /**
+   * @param {number} i
+   * @returns {Sign}
+   */
   signOf(i) {
-    return SIGNS[this.signs.values[i]];
+    return this.runAt(i)?.[5] ?? "";
   }
 
   /**
@@ -68,7 +73,7 @@ export class Picture {
    * @param {number} i
    */
   ownLane(i) {
-    return laneNumber(this.own.values[i]);
+    return this.runAt(i)?.[3] ?? null;
   }
 
   /**
@@ -76,87 +81,121 @@ export class Picture {
    * @param {number} i
    */
   laneOf(i) {
-    return laneNumber(this.arrived.values[i]);
-  }
-
-  get #columns() {
-    return [this.fates, this.signs, this.own, this.arrived];
+    return this.runAt(i)?.[4] ?? null;
   }
 
   /**
-   * Make room for cells that no audit has seen.
-   * @param {Model} model
+   * The field of a lane; null when there is none.
+   * @param {number | null} lane
    */
-  grow(model) {
-    const before = this.fates.length;
-    for (const column of this.#columns) column.grow(model.count);
-    this.#clear(model, Math.min(before, model.count));
+  fieldOf(lane) {
+    return lane === null ? null : this.lanes[lane].field;
   }
 
   /**
-   * @param {Model} model
-   * @param {number} from
+   * Whether the client did not get cell i, which the server has had.
+   * @param {number} i
    */
-  #clear(model, from) {
-    this.signs.values.fill(0, from, model.count);
-    this.own.values.fill(NO_LANE, from, model.count);
-    this.arrived.values.fill(NO_LANE, from, model.count);
-    for (let i = from; i < model.count; i++) this.fates.values[i] = FATES.indexOf(untold(model, i));
+  lost(i) {
+    const run = this.runAt(i);
+    return run !== null && isLost(run);
   }
 
   /**
-   * @param {Model} model
-   * @param {Pipeline} pipeline
+   * The words on the bar of a run.
+   * @param {FateRun} run with a bar
+   * @param {Record<string, KindRow>} kinds
    */
-  tell(model, { server, lanes, fates }) {
-    this.server = server;
-    this.lanes = lanes.map(({ field, label }) => ({ field, label, hue: fieldHue(field) }));
-    for (const column of this.#columns) column.grow(model.count);
-    this.#clear(model, Math.min(model.count, fates.at(-1)?.[1] ?? 0));
-    for (const [start, end, fate, own, arrived, sign] of fates) {
-      const last = Math.min(end, model.count);
-      this.fates.values.fill(FATES.indexOf(fate), start, last);
-      this.signs.values.fill(SIGNS.indexOf(sign), start, last);
-      this.own.values.fill(own === null ? NO_LANE : Math.min(own, MORE_LANES), start, last);
-      this.arrived.values.fill(arrived === null ? NO_LANE : Math.min(arrived, MORE_LANES), start, last);
+  barLabel(run, kinds) {
+    const look = barLook(run);
+    const field = fieldWords(this.fieldOf(run[4]));
+    if (look === "delivered") return field;
+    if (look === "misrouted") return `in ${field}`;
+    if (look === "unknown") return `${field}?`;
+    return (look && (BAR_LABELS[look] ?? kinds[look]?.label ?? look)) ?? "";
+  }
+
+  /** Make room for new cells. Of pieces is known where they arrived, and not what was generated. */
+  grow() {
+    const before = this.at.length;
+    const model = this.#model;
+    this.at.grow(model.count);
+    if (model.unit === "piece") {
+      const covered = this.runs.at(-1)?.[1] ?? 0;
+      for (const { kind, start, end, channel } of model.blocks) {
+        if (kind !== "field" || end <= covered) continue;
+        const lane = this.#laneOf(channel ?? "");
+        this.runs.push([Math.max(start, covered), end, "unknown", lane, lane, ""]);
+      }
     }
+    this.#fill(Math.min(before, model.count));
+  }
+
+  /** @param {string} field */
+  #laneOf(field) {
+    const lane = this.lanes.findIndex((lane) => lane.field === field);
+    if (lane >= 0) return lane;
+    const label = field === "content" ? "answer" : fieldWords(field);
+    return this.lanes.push({ field, label, hue: fieldHue(field), pieces: [] }) - 1;
+  }
+
+  /**
+   * Take what an audit told. Returns the first cell that may look different.
+   * @param {PipelineChange} change
+   */
+  change({ server, lanes, fates }) {
+    this.server = server || "the server";
+    this.lanes = lanes.map(({ field, label, from, pieces }, number) => {
+      const kept = from ? this.lanes[number].pieces.slice(0, from) : [];
+      return { field, label, hue: fieldHue(field), pieces: kept.concat(pieces) };
+    });
+    const { count } = this.#model;
+    const before = Math.min(this.at.length, count);
+    const from = Math.min(fates.from, this.#told);
+    const first = Math.min(count, this.runs[from]?.[0] ?? count, fates.items[0]?.[0] ?? count);
+    this.runs.length = from;
+    for (const run of fates.items) this.runs.push(run);
+    this.#told = this.runs.length;
+    this.at.grow(count);
+    this.#fill(Math.min(first, before));
     this.inserts = [];
     this.spans = [];
-    for (const [lane, { pieces }] of lanes.entries()) {
+    for (const [lane, { pieces }] of this.lanes.entries()) {
       for (const [start, end, text, sign] of pieces) {
-        if (start >= model.count && start !== end) continue;
+        if (start >= count && start !== end) continue;
         if (start === end) this.inserts.push({ at: start, lane, text: text ?? "", sign });
         else if (text !== null || sign === "duplicated") this.spans.push({ start, end, lane, text, sign });
       }
     }
+    return first;
   }
 
-  /**
-   * The picture of pieces as they arrive: what each lane got is known, and not what was generated.
-   * @param {Model} model
-   * @param {Run[]} runs
-   */
-  tellRuns(model, runs) {
-    const fields = [...new Set(runs.map(([, , field]) => field))];
-    this.tell(model, {
-      server: "the server",
-      lanes: fields.map((field) => ({ field: field ?? "", label: laneLabel(field), pieces: [] })),
-      fates: runs.map(([start, end, field]) => {
-        const lane = fields.indexOf(field);
-        return [start, end, "unknown", lane, lane, ""];
-      }),
-    });
+  /** @param {number} from the first cell whose run may be another one */
+  #fill(from) {
+    const { count } = this.#model;
+    this.at.values.fill(NO_RUN, from, count);
+    for (let k = this.runs.length - 1; k >= 0 && this.runs[k][1] > from; k--) {
+      this.at.values.fill(k, Math.max(from, this.runs[k][0]), Math.min(count, this.runs[k][1]));
+    }
   }
 }
 
-/** @param {string | null} field */
-function laneLabel(field) {
-  return field === "content" ? "answer" : fieldWords(field);
+/**
+ * How the bar under a run of tokens looks: where its text arrived, or why it did not; null where there is no bar.
+ * @param {FateRun} run
+ * @returns {BarLook | null}
+ */
+export function barLook([, , fate, , arrived, sign]) {
+  if (sign) return sign;
+  if (fate === "lost") return fate;
+  if (arrived === null) return null;
+  return fate === "delivered" || fate === "unknown" ? fate : "misrouted";
 }
 
-/** @param {number} value */
-function laneNumber(value) {
-  return value === NO_LANE ? null : value;
+/** @param {FateRun} run */
+export function isLost(run) {
+  const look = barLook(run);
+  return look === "lost" || look === "unserved";
 }
 
 /**

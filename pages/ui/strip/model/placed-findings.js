@@ -38,11 +38,11 @@ export function holds(finding, i) {
  * @param {Record<string, KindRow>} kinds
  * @returns {PlacedFinding[]}
  */
-export function numbered(findings, kinds) {
-  return findings.map((finding, number) => {
+export function numbered(findings, kinds, first = 0) {
+  return findings.map((finding, k) => {
     const label = finding.kind.replaceAll("_", " ");
     const kind = kinds[finding.kind] ?? { label, marks: false, side: "", of_delivery: false };
-    return { ...finding, ...kind, number, start: null, end: 0, knownAt: 0 };
+    return { ...finding, ...kind, number: first + k, start: null, end: 0, knownAt: 0 };
   });
 }
 

@@ -77,7 +77,7 @@ function passesFilters(model, { channel, special, undelivered }, i) {
  */
 export function isUndelivered(model, i) {
   if (model.unsentOf(i)) return true;
-  return model.lanes.some((lane) => model.lostStates.has(lane.runAt(i)?.[3] ?? ""));
+  return model.pictures.some((picture) => picture.lost(i));
 }
 
 /**

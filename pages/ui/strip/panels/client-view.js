@@ -4,18 +4,19 @@
 import { make, paint } from "../../dom.js";
 import { count } from "../../numbers.js";
 import { visibleParts } from "../../text.js";
-import { fieldHue, fieldWords } from "../model/delivery-lane.js";
+import { fieldHue, fieldWords } from "../model/fields.js";
+import { barLook, isLost } from "../model/picture.js";
 
 /** @import { Placed } from "../model/blocks.js" */
-/** @import { Lane } from "../model/delivery-lane.js" */
 /** @import { Model } from "../model/model.js" */
 
 const SINGLE = 3000; // cells that are pieces of their own, so that each can be chosen
 const MOST = 60_000; // characters of a section
 
+/** @import { BarLook } from "../model/picture.js" */
 /**
- * Cells of one fate in a row; `state` as in `Run`, `lost` when the client did not get them.
- * @typedef {{ start: number, end: number, state: string, lost: boolean, text: string }} Piece
+ * Cells of one fate in a row; `lost` when the client did not get them.
+ * @typedef {{ start: number, end: number, look: BarLook, lost: boolean, text: string }} Piece
  */
 /** @typedef {{ field: string, title: string, pieces: Piece[] }} Section what arrived in one field */
 
@@ -23,27 +24,27 @@ const MOST = 60_000; // characters of a section
  * The sections in the order in which their fields were first delivered, or should have been.
  * @param {Model} model
  * @param {number} shown cells that had arrived
- * @param {number} [number] of the lane
+ * @param {number} [number] of the server
  * @returns {Section[]}
  */
 export function sectionsOf(model, shown, number = 0) {
   /** @type {Map<string, Section>} */
   const sections = new Map();
   const single = model.count <= SINGLE;
-  let tools = -1;
-  let block = -1;
-  const lane = model.lanes[number];
-  for (const [start, end, delivered, state] of lane?.runs ?? []) {
+  const picture = model.pictures[number];
+  for (const run of picture?.runs ?? []) {
+    const [start, end, , own, arrived] = run;
+    const look = barLook(run);
+    if (look === null) continue;
+    const field = picture.fieldOf(arrived ?? own) ?? "";
+    const lost = isLost(run);
     for (let i = start, to; i < end; i = to) {
-      const b = model.blockOf(i);
-      for (; block < b; block++) if (begins(model, lane, model.blocks[block + 1])) tools++;
-      to = single ? i + 1 : Math.min(end, model.blocks[b].end);
+      const block = model.blockAt(i);
+      to = single ? i + 1 : Math.min(end, block.end);
       if (model.rankOf(i) >= shown) continue;
-      const field = delivered ?? intended(model.blocks[b], tools);
-      const section = sections.get(field) ?? { field, title: titleOf(model.blocks[b], field), pieces: [] };
+      const section = sections.get(field) ?? { field, title: titleOf(block, field), pieces: [] };
       sections.set(field, section);
-      const lost = model.lostStates.has(state);
-      section.pieces.push({ start: i, end: to, state, lost, text: textOf(model, i, to) });
+      section.pieces.push({ start: i, end: to, look, lost, text: textOf(model, i, to) });
     }
   }
   return [...sections.values()];
@@ -54,11 +55,11 @@ export function sectionsOf(model, shown, number = 0) {
  * @param {number} shown
  */
 export function paintClient(model, shown) {
-  const sides = model.lanes.map((_, number) => sectionsOf(model, shown, number).map(sectionBox));
+  const sides = model.pictures.map((_, number) => sectionsOf(model, shown, number).map(sectionBox));
   if (sides.length === 1) return sides[0].length ? sides[0] : [nothing()];
   return sides.map((sections, number) => {
     const side = make("div", "side-view");
-    side.append(paint(make("p", "caption"), visibleParts(model.lanes[number].label, { spaces: false })));
+    side.append(paint(make("p", "caption"), visibleParts(model.serverName(number), { spaces: false })));
     side.append(...(sections.length ? sections : [nothing()]));
     return side;
   });
@@ -96,14 +97,13 @@ function sectionBox({ field, title, pieces }) {
  * @param {Piece} piece
  * @param {number} left characters that may still be shown after it
  */
-function pieceBox({ start, end, state, lost, text }, left) {
-  const wrong = !lost && state !== "ok" && state !== "unknown";
+function pieceBox({ start, end, look, lost, text }, left) {
+  const wrong = !lost && look !== "delivered" && look !== "unknown";
   const element = make(lost ? "del" : wrong ? "mark" : "span");
   element.dataset.i = String(start);
   element.dataset.end = String(end);
   if (lost) element.title = "the model wrote this; it was not delivered";
-  else if (wrong)
-    element.title = state === "misrouted" ? "delivered in the wrong field" : `delivered ${state}`;
+  else if (wrong) element.title = look === "misrouted" ? "delivered in the wrong field" : `delivered ${look}`;
   const most = left < 0 ? Math.max(1, text.length + left) : Infinity;
   return paint(element, visibleParts(text, { spaces: false, most }));
 }
@@ -111,31 +111,6 @@ function pieceBox({ start, end, state, lost, text }, left) {
 /** @param {Placed | undefined} block */
 function calls(block) {
   return block?.kind === "message" && (block.recipient?.startsWith("functions.") ?? false);
-}
-
-/**
- * True where a tool call of this lane begins; in a comparison some blocks are of the other side, or go on.
- * @param {Model} model
- * @param {Lane} lane
- * @param {Placed} block
- */
-function begins(model, lane, block) {
-  if (!calls(block) || block.continued) return false;
-  if (model.lanes.length === 1) return true;
-  for (let i = block.start; i < block.end; i++) if (lane.numberAt(i) >= 0) return true;
-  return false;
-}
-
-/**
- * The field that the text of a block belongs in.
- * @param {Placed} block
- * @param {number} tool number of the last tool call so far
- */
-function intended(block, tool) {
-  if (block.kind === "field") return block.channel ?? "";
-  if (calls(block)) return `tool_calls[${tool}].arguments`;
-  if (block.recipient || block.kind === "refused") return "";
-  return block.channel === "analysis" ? "reasoning" : "content";
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import { make, paint } from "../../dom.js";
 import { visibleParts } from "../../text.js";
-import { fieldWords } from "../model/delivery-lane.js";
+import { fieldWords } from "../model/fields.js";
 import { around, aroundRejected, arrived, differing, isLocated } from "../model/finding-excerpts.js";
 import { arrivedElsewhere, isRejection } from "../model/placed-findings.js";
 

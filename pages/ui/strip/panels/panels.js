@@ -39,7 +39,7 @@ export class Panels {
       chosen: finding?.number ?? null,
       shown,
       version,
-      compared: model.lanes.length > 1,
+      compared: model.compared,
       choose: this.choose,
     });
     const panel = `${version} ${finding?.number}`;

@@ -97,9 +97,8 @@ export class Slots {
     this.length = Math.min(kept, this.length);
     for (const k of this.inserted.keys()) if (k >= this.length) this.inserted.delete(k);
     const inserts = this.#inserts();
-    const fates = model.pictures.map((picture) => picture.framing());
     const isFraming = (/** @type {number} */ i) => {
-      for (const framing of fates) if (framing(i)) return true;
+      for (const picture of model.pictures) if (picture.fateOf(i) === "framing") return true;
       return false;
     };
     while (rank < model.count) {

@@ -41,9 +41,10 @@ test("reconstructed tokens say so, and name no ID where several fit", () => {
   assert.ok(!describeCell(model, 13).includes("· ID "));
 });
 
-test("several lanes are told by their names", () => {
+test("two servers are told by their sides and names", () => {
   const payload = stream(4);
-  payload.ribbons.push({ label: "other server", runs: [[12, 16, "reasoning", "misrouted"]] });
+  const [{ lanes }] = payload.pipelines;
+  payload.pipelines.push({ server: "other", lanes, fates: [[12, 16, "misrouted", 1, 0, ""]] });
   const line = describeCell(new Model(payload), 13);
-  assert.ok(line.endsWith("vLLM: in content · other server: in reasoning"), line);
+  assert.ok(line.endsWith("left: vLLM: in content · right: other: in reasoning, not in content"), line);
 });

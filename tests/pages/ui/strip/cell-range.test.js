@@ -64,8 +64,8 @@ test("a range that a smaller model does not have is forgotten", () => {
 
 test("the marks of a range are cells in order of arrival", () => {
   assert.deepEqual(marksOf(new Model(stream()), { start: 4, end: 8 }), { from: 4, until: 8 });
-  // Pieces stand by field: here the second field came first.
-  const pieces = { ...stream(), unit: /** @type {const} */ ("piece"), ids: null, count: 4, ribbons: [] };
+  // Two servers: here the second half arrived first.
+  const pieces = { ...stream(), unit: /** @type {const} */ ("piece"), ids: null, count: 4, pipelines: [] };
   const events = { index: [2, 3, 0, 1], start: [0, 1, 2, 3], at: null };
   const texts = { 0: "a", 1: "b", 2: "c", 3: "d" };
   const model = new Model({ ...pieces, blocks: [], findings: [], events, texts });

@@ -4,12 +4,14 @@ import { Model } from "../../../../pages/ui/strip/model/model.js";
 import { sectionsOf } from "../../../../pages/ui/strip/panels/client-view.js";
 import { block, stream } from "./sample.js";
 
+/** @import { FateRun } from "../../../../pages/ui/strip/model/payload.d.ts" */
+
 /** @param {ReturnType<typeof sectionsOf>} sections */
 function told(sections) {
   return sections.map(({ field, title, pieces }) => [
     field,
     title,
-    pieces.map(({ state, text }) => (state === "ok" ? text : `[${state}${text}]`)).join(""),
+    pieces.map(({ look, text }) => (look === "delivered" ? text : `[${look}${text}]`)).join(""),
   ]);
 }
 
@@ -20,7 +22,7 @@ test("what arrived in a field is one section, with what was lost in its place", 
     [reasoning[0], reasoning[1], answer[0], answer[1]],
     ["reasoning", "Reasoning", "content", "Answer"],
   );
-  assert.match(String(answer[2]), /^ w\d+ w\d+\[dropped w\d+\] w\d+$/);
+  assert.match(String(answer[2]), /^ w\d+ w\d+\[lost w\d+\] w\d+$/);
 });
 
 test("only what had arrived is shown", () => {
@@ -33,47 +35,41 @@ test("text in the wrong field is shown where it arrived, and calls have their na
   const whole = stream(4);
   const [thought, answer] = whole.blocks;
   const call = block({ ...answer, channel: "commentary", recipient: "functions.get_weather" });
-  const runs = whole.ribbons[0].runs.map(
-    ([start, end, field, state]) =>
-      /** @type {import("../../../../pages/ui/strip/model/payload.d.ts").Run} */ ([
-        start,
-        end,
-        field === "reasoning" ? "content" : field && "tool_calls[0].arguments",
-        field === "reasoning" ? "misrouted" : state,
-      ]),
+  const lanes = ["content", "tool_calls[0].arguments"].map((field) => ({ field, label: field, pieces: [] }));
+  const fates = whole.pipelines[0].fates.map(
+    ([start, end, fate, own, arrived, sign]) =>
+      /** @type {FateRun} */ ([start, end, own === 0 ? "misrouted" : fate, own, arrived, sign]),
   );
-  const model = new Model({ ...whole, blocks: [thought, call], ribbons: [{ label: "", runs }] });
+  const model = new Model({
+    ...whole,
+    blocks: [thought, call],
+    pipelines: [{ server: "", lanes, fates }],
+  });
   const sections = sectionsOf(model, model.count);
   assert.deepEqual(
-    sections.map(({ title, pieces }) => [title, pieces.length, pieces[0].state]),
+    sections.map(({ title, pieces }) => [title, pieces.length, pieces[0].look]),
     [
       ["Answer", 4, "misrouted"],
-      ["Call of get_weather", 4, "ok"],
+      ["Call of get_weather", 4, "delivered"],
     ],
   );
 });
 
-test("a comparison has the sections of each side, and numbers its calls by that side", () => {
-  const call = { channel: "commentary", recipient: "functions.f", role: "assistant" };
-  const told = stream(3);
-  const blocks = [
-    block({ start: 0, body: 1, end: 8, ...call }),
-    block({ start: 8, body: 9, end: 12, ...call, message: 1 }),
-    block({ start: 12, body: 12, end: told.count, ...call, message: 1, continued: true }),
-  ];
-  const lost = /** @type {const} */ ("dropped");
-  /** @type {import("../../../../pages/ui/strip/model/payload.d.ts").Run[]} */
-  const left = [[2, 6, "tool_calls[0].arguments", "ok"]];
-  /** @type {import("../../../../pages/ui/strip/model/payload.d.ts").Run[]} */
+test("a comparison has the sections of each side, with what was lost in its field", () => {
+  const whole = stream(3);
+  const lanes = [{ field: "tool_calls[0].arguments", label: "", pieces: [] }];
+  /** @type {FateRun[]} */
+  const left = [[2, 6, "delivered", 0, 0, ""]];
+  /** @type {FateRun[]} */
   const right = [
-    [9, 11, null, lost],
-    [12, 13, null, lost],
+    [9, 11, "lost", 0, null, ""],
+    [12, 13, "lost", null, null, "unserved"],
   ];
-  const ribbons = [left, right].map((runs) => ({ label: "", runs }));
-  const model = new Model({ ...told, blocks, ribbons });
+  const pipelines = [left, right].map((fates) => ({ server: "", lanes, fates }));
+  const model = new Model({ ...whole, pipelines });
   assert.deepEqual(
-    [0, 1].map((lane) => sectionsOf(model, model.count, lane).map(({ field }) => field)),
-    [["tool_calls[0].arguments"], ["tool_calls[0].arguments"]],
+    [0, 1].map((side) => sectionsOf(model, model.count, side).map(({ field }) => field)),
+    [["tool_calls[0].arguments"], ["tool_calls[0].arguments", ""]],
   );
 });
 

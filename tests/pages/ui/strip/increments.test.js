@@ -26,7 +26,7 @@ function told(count, more = {}) {
     texts: {},
     events,
     blocks,
-    ribbons: [],
+    unsent: [],
     ...more,
   };
 }
@@ -70,11 +70,11 @@ test("changes of the end of a list are told from where the first of them begins"
 
 test("what only one of them tells stays", () => {
   const [first] = increments(stream(), [9]);
-  const found = [finding({})];
+  const found = { from: 0, items: [finding({})] };
   const unsent = [{ at: 9, kind: /** @type {const} */ ("gap"), id: null, text: "", words: "" }];
   const joined = join({ ...first, unsent }, told(9, { findings: found, unit: null }));
   assert.deepEqual([joined.findings, joined.unsent, joined.unit], [found, unsent, "token"]);
-  assert.deepEqual(joined.ribbons, first.ribbons);
+  assert.deepEqual(joined.pipelines, first.pipelines);
 });
 
 test("increments are joined while they follow on one another", () => {

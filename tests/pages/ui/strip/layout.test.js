@@ -8,7 +8,7 @@ import { emptyPayload } from "../../../../pages/ui/strip/model/increments.js";
 import { Model } from "../../../../pages/ui/strip/model/model.js";
 import { cuts, increments, stream, TABLES } from "./sample.js";
 
-/** @import { Increment } from "../../../../pages/ui/strip/model/payload.d.ts" */
+/** @import { FateRun, Increment } from "../../../../pages/ui/strip/model/payload.d.ts" */
 
 const EACH = 7; // pixels of a character, in every font
 const textWidth = (/** @type {string} */ text) => text.length * EACH;
@@ -88,7 +88,7 @@ function grow(layout, parts) {
 
 for (const [kind, sample] of Object.entries({
   "with its delivery": () => stream(60),
-  "whose delivery is not known": () => ({ ...stream(60), ribbons: [] }),
+  "whose delivery is not known": () => ({ ...stream(60), pipelines: [] }),
 })) {
   test(`a stream ${kind} is laid out growing as it is when it is whole, wherever it was cut`, () => {
     for (let width = 240; width <= 480; width += 10) {
@@ -103,7 +103,7 @@ for (const [kind, sample] of Object.entries({
   });
 }
 
-test("runs that are told after their cells change the rows from there on", () => {
+test("fates that are told after their cells change the rows from there on", () => {
   const whole = stream(60);
   const expected = rows(laidOut(new Model(whole), 420));
   const layout = laidOut(new Model(emptyPayload("sample", "token", TABLES)), 420);
@@ -112,9 +112,8 @@ test("runs that are told after their cells change the rows from there on", () =>
   /** @type {number[]} */
   const told = [];
   for (const columns of increments(whole, [30, 70, 100])) {
-    const { ribbons } = columns;
-    const look = { ...columns, from: columns.count, ids: [], texts: {}, events, blocks, ribbons };
-    grow(layout, [{ ...columns, ribbons: [] }]);
+    const look = { ...columns, from: columns.count, ids: [], texts: {}, events, blocks };
+    grow(layout, [{ ...columns, pipelines: [] }]);
     told.push(layout.model.append(look));
     layout.cells.measure(told.at(-1));
     layout.fill(420, told.at(-1));
@@ -125,27 +124,30 @@ test("runs that are told after their cells change the rows from there on", () =>
 
 test("a run that turns out to be shorter leaves its cells", () => {
   const model = new Model(stream());
-  const [lane] = model.lanes;
-  assert.equal(lane.change({ label: "x", from: 0, runs: [[3, 5, "reasoning", "ok"]] }, model.count), 3);
+  const [picture] = model.pictures;
+  const fates = { from: 1, items: [/** @type {FateRun} */ ([3, 5, "delivered", 0, 0, ""])] };
+  const lanes = [{ field: "reasoning", label: "reasoning", from: 0, pieces: [] }];
+  assert.equal(picture.change({ server: "x", lanes, fates }), 3);
   assert.deepEqual(
-    [4, 5, 20].map((i) => lane.runAt(i)?.[2]),
-    ["reasoning", undefined, undefined],
+    [4, 5, 20].map((i) => picture.fateOf(i)),
+    ["delivered", "pending", "pending"],
   );
 });
 
 test("a loss is as wide as its label, so that it can be read", () => {
   const model = new Model(stream());
   const layout = laidOut(model, 1100);
-  const [start] = model.lanes[0].runs[2];
+  const [start] = model.pictures[0].runs[4];
   assert.ok(layout.cells.width(start) >= "not delivered".length * EACH);
   assert.ok(layout.cells.width(start + 1) < "not delivered".length * EACH);
 });
 
-test("only rows with a run have room for ribbons", () => {
-  const layout = laidOut(
-    new Model({ ...stream(60), ribbons: [{ label: "x", runs: [[70, 71, "content", "ok"]] }] }),
-    420,
-  );
+test("only rows with text have room for bars", () => {
+  const whole = stream(60);
+  const [pipeline] = whole.pipelines;
+  /** @type {FateRun[]} */
+  const fates = [[70, 71, "delivered", 1, 1, ""]];
+  const layout = laidOut(new Model({ ...whole, pipelines: [{ ...pipeline, fates }] }), 420);
   const tall = layout.rowTall.flatMap((one, r) => (one ? [layout.rowStart[r]] : []));
   assert.deepEqual(tall, [layout.rowStart[layout.rowOf(70)]]);
 });

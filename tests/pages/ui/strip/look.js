@@ -16,7 +16,6 @@ export function look(model) {
       event: model.events.of(i),
       time: model.events.time(i),
       rank: model.rankOf(i),
-      runs: model.lanes.map((lane) => lane.runAt(i)),
       fates: model.pictures.map((picture) => [
         picture.fateOf(i),
         picture.ownLane(i),

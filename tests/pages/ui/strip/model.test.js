@@ -51,13 +51,15 @@ test("pieces are their own text, by field, and arrive by event", () => {
       block({ kind: "field", end: 2, channel: "reasoning" }),
       block({ kind: "field", start: 2, end: 3 }),
     ],
-    ribbons: [{ label: "x", runs: [[0, 1, "reasoning", "ok"]] }],
   });
   assert.deepEqual(
     [0, 1, 2].map((rank) => model.arrived(rank)),
     [0, 2, 1],
   );
-  assert.deepEqual([model.textOf(2), model.stateOf(1), model.lanes[0].runAt(1)], ["c", "piece", null]);
+  assert.deepEqual(
+    [model.textOf(2), model.stateOf(1), model.pictures[0].fieldOf(model.pictures[0].laneOf(1))],
+    ["c", "piece", "reasoning"],
+  );
 });
 
 test("what was never sent stands behind what was", () => {
@@ -93,9 +95,9 @@ test("only what may look different is told as changed", () => {
   const [first, second, third] = increments(stream(20), [10, 40]);
   const model = new Model(emptyPayload("sample", "token", TABLES));
   assert.equal(model.append(first), 0);
-  assert.equal(model.append({ ...second, ribbons: [] }), 10, "the open block only grew");
+  assert.equal(model.append({ ...second, pipelines: [] }), 10, "the open block only grew");
   assert.equal(
-    model.append({ ...third, ribbons: [], texts: { 12: "late" } }),
+    model.append({ ...third, pipelines: [], texts: { 12: "late" } }),
     12,
     "a text that is told late",
   );
@@ -106,7 +108,7 @@ test("a block that turns out to be another one is drawn again from its start", (
   const model = new Model(emptyPayload("sample", "token", TABLES));
   model.append(first);
   second.blocks = { from: 1, items: [block({ kind: "refused", start: 24, body: 24, end: second.count })] };
-  assert.equal(model.append({ ...second, ribbons: [] }), 24);
+  assert.equal(model.append({ ...second, pipelines: [] }), 24);
 });
 
 test("rules between events are drawn when some event brought several tokens", () => {

@@ -30,7 +30,7 @@ test("a capture of a few events does not wait six seconds for them", () => {
 });
 
 test("an empty capture has a pace", () => {
-  const none = { ...stream(), count: 0, ids: [], blocks: [], ribbons: [], findings: [] };
+  const none = { ...stream(), count: 0, ids: [], blocks: [], pipelines: [], findings: [] };
   const axis = new TimeAxis(new Model({ ...none, events: { index: [], start: [], at: [] } }), false);
   assert.equal(autoSpeedLabel(axis), "auto: 1×");
 });

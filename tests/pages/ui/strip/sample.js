@@ -1,6 +1,6 @@
 // Streams for the tests: payloads as Python makes them, whole and cut into increments.
 
-/** @import { Block, FindingRow, Increment, Payload, Run, Tables } from "../../../../pages/ui/strip/model/payload.d.ts" */
+/** @import { Block, FateRun, FindingRow, Increment, Payload, Piece, Pipeline, PipelineChange, Tables } from "../../../../pages/ui/strip/model/payload.d.ts" */
 
 export const CHANNEL = 200005;
 export const MESSAGE = 200008;
@@ -16,7 +16,6 @@ export const TABLES = {
     unexpected_token: { label: "unexpected token", marks: true, side: "model", of_delivery: false },
     truncated: { label: "truncated", marks: false, side: "stream", of_delivery: false },
   },
-  lost_states: ["dropped", "unserved"],
   special_tokens: [RETURN, CHANNEL, 200006, END, MESSAGE],
 };
 
@@ -71,13 +70,6 @@ export function stream(words = 12) {
   ids[count - 1] = RETURN;
   const events = Math.ceil(count / 3);
   const lost = body + 2;
-  /** @type {Run[]} */
-  const runs = [
-    [3, thought - 1, "reasoning", "ok"],
-    [body, lost, "content", "ok"],
-    [lost, lost + 1, null, "dropped"],
-    [lost + 1, count - 1, "content", "ok"],
-  ];
   return {
     key: "sample",
     unit: "token",
@@ -96,7 +88,6 @@ export function stream(words = 12) {
       block({ channel: "analysis", start: 0, body: 3, end: thought }),
       block({ channel: "final", start: thought, body, end: count }),
     ],
-    ribbons: [{ label: "vLLM", runs }],
     pipelines: [
       {
         server: "vLLM",
@@ -134,7 +125,7 @@ export function stream(words = 12) {
 }
 
 /**
- * The increments of a stream that is told up to each of `cuts`, then whole; runs come with their cells.
+ * The increments of a stream that is told up to each of `cuts`, then whole; fates come with their cells.
  * @param {Payload} whole
  * @param {number[]} cuts
  * @returns {Increment[]}
@@ -159,9 +150,9 @@ export function increments(whole, cuts) {
         at: at && events.map((k) => at[k]),
       },
       blocks: blocksBetween(whole.blocks, from, count),
-      ribbons: whole.ribbons.map(({ label, runs }) => runsBetween(label, runs, from, count)),
-      findings: count === whole.count ? whole.findings : [],
-      pipelines: count === whole.count ? whole.pipelines : undefined,
+      unsent: [],
+      findings: { from: 0, items: count === whole.count ? whole.findings : [] },
+      pipelines: whole.pipelines.map((pipeline) => changesBetween(pipeline, from, count)),
     };
     from = count;
     return found;
@@ -189,21 +180,42 @@ function blocksBetween(blocks, from, count) {
 }
 
 /**
- * @param {string} label
- * @param {Run[]} runs
+ * What a picture has more when the cells from `from` to `count` come.
+ * @param {Pipeline} pipeline
+ * @param {number} from
+ * @param {number} count
+ * @returns {PipelineChange}
+ */
+export function changesBetween({ server, lanes, fates }, from, count) {
+  return {
+    server,
+    lanes: lanes.map(({ field, label, pieces }) => {
+      const kept = pieces.filter(([, end]) => end < from).length;
+      return { field, label, from: kept, pieces: within(pieces, count).slice(kept) };
+    }),
+    fates: fatesBetween(fates, from, count),
+  };
+}
+
+/**
+ * @param {FateRun[]} fates
  * @param {number} from
  * @param {number} count
  */
-function runsBetween(label, runs, from, count) {
-  const settled = runs.filter(([, end]) => end <= from).length;
-  return {
-    label,
-    from: settled,
-    runs: runs
-      .slice(settled)
-      .filter(([start]) => start < count)
-      .map(([start, end, ...rest]) => /** @type {Run} */ ([start, Math.min(end, count), ...rest])),
-  };
+function fatesBetween(fates, from, count) {
+  const kept = fates.filter(([, end]) => end <= from).length;
+  return { from: kept, items: within(fates, count).slice(kept) };
+}
+
+/**
+ * @template {FateRun | Piece} Item
+ * @param {Item[]} items
+ * @param {number} count
+ */
+function within(items, count) {
+  return items
+    .filter(([start, end]) => start < count && (start !== end || end < count))
+    .map(([start, end, ...rest]) => /** @type {Item} */ ([start, Math.min(end, count), ...rest]));
 }
 
 /**

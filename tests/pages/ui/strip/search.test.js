@@ -59,7 +59,7 @@ test("what was not delivered is one place for neighbours", () => {
   const lost = places({ ...NOTHING, undelivered: true });
   assert.ok(lost.length > 0);
   for (const [start, end] of lost) {
-    for (let i = start; i < end; i++) assert.equal(model.lanes[0].runAt(i)?.[3], "dropped");
+    for (let i = start; i < end; i++) assert.equal(model.pictures[0].fateOf(i), "lost");
   }
 });
 
