@@ -49,7 +49,7 @@ def strip(
             add_unsent(cells, cells["blocks"], stopped, reading.arrival_s)
     sent = cells["count"] - len(cells["unsent"])
     times = [event.at_s for event in reading.events if event.at_s is not None]
-    events = event_of_cells(cells)[:sent]
+    events = event_of_cells(cells)[:sent] if cells["unit"] == "piece" else []
     rows = []
     for finding in of_choice:
         span: CellSpan = {}

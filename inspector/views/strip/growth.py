@@ -6,6 +6,7 @@ tokens, or delivered pieces in the order of their arrival while no token id is k
 
 import sys
 from collections.abc import Callable, Sequence
+from itertools import groupby, pairwise
 from typing import Final
 
 from inspector.analysis.alignment import reconstructed_cells
@@ -242,14 +243,12 @@ class Growth:
         if not new:
             return None
         start, self.count = self.count, self.count + len(new)
-        fields: list[tuple[int, int, str]] = []
-        for place, delta in enumerate(new, start):
-            begin = place
-            if fields and fields[-1][2] == delta.field:
-                begin = fields.pop()[0]
-            fields.append((begin, place + 1, delta.field))
+        blocks: list[Block] = []
+        for field, run in groupby(new, lambda delta: delta.field):
+            begin = blocks[-1]["end"] if blocks else start
+            blocks.append(field_block(begin, begin + sum(1 for _ in run), field))
         first = self._blocks
-        self._blocks += len(fields)
+        self._blocks += len(blocks)
         before, self._last_event = self._last_event, new[-1].event
         return {
             "unit": "piece",
@@ -259,7 +258,7 @@ class Growth:
             "vocab": {},
             "texts": {str(place): delta.text for place, delta in enumerate(new, start)},
             "events": _events([delta.event for delta in new], start, before, at_s),
-            "blocks": {"from": first, "items": [field_block(*run) for run in fields]},
+            "blocks": {"from": first, "items": blocks},
             "unsent": [],
             "last_at": at_s(new[-1].event),
             "finish": choice.finish_reason,
@@ -286,9 +285,8 @@ def _events(
     events: Sequence[int], first: int, before: int | None, at_s: Callable[[int], float | None]
 ) -> Events:
     """The events of cells from `first` on; the one that brought the cell before has its entry already."""
-    starts = [
-        place for place, event in enumerate(events) if event != (events[place - 1] if place else before)
-    ]
+    pairs = enumerate(pairwise([before, *events]))
+    starts = [place for place, (last, event) in pairs if event != last]
     index = [events[place] for place in starts]
     at = [time for event in index if event >= 0 and (time := at_s(event)) is not None]
     return {

@@ -22,12 +22,14 @@ def pieces(choice: ChoiceReading) -> Pieces:
     Text that was lost stands before the delta that follows it in its field, else after the last one. The
     event of text whose field has no delta is -1.
     """
-    by_field = {field: [delta.text for delta in deltas] for field, deltas in choice.deltas_by_field().items()}
+    by_field = choice.deltas_by_field()
     lost = {
-        field: _lost_before(final, by_field.get(field, []))
+        field: _lost_before(final, [delta.text for delta in by_field.get(field, ())])
         for field, final in choice.finals.items()
         if is_piece(field)
     }
+    if not any(lost.values()):
+        return Pieces([delta for delta in choice.deltas if is_piece(delta.field)], frozenset())
     passed = dict.fromkeys(by_field, 0)
     placed: list[tuple[Delta, bool]] = []
     for delta in choice.deltas:

@@ -8,6 +8,7 @@ it, so that the text of a lane is always exactly what was delivered.
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Final, TypeAlias, assert_never
 
 from inspector.analysis.alignment import Alignment, Arrival, Extra, Fate, FateState
@@ -78,22 +79,25 @@ def piece_pipeline(reading: Reading, choice: ChoiceReading) -> Pipeline:
     cells: dict[str, list[Piece]] = {}
     numbers: dict[str, int] = {}
     fates: list[FateRun] = []
-    for cell, delta in enumerate(deltas):
-        number = numbers.setdefault(delta.field, len(numbers))
-        lane = cells.setdefault(delta.field, [])
-        if cell in lost:
-            fates.append((cell, cell + 1, "lost", number, None, ""))
+    start = 0
+    for (field, is_lost), run in groupby(enumerate(deltas), lambda cell: (cell[1].field, cell[0] in lost)):
+        end = start + sum(1 for _ in run)
+        number = numbers.setdefault(field, len(numbers))
+        lane = cells.setdefault(field, [])
+        if is_lost:
+            fates.append((start, end, "lost", number, None, ""))
         else:
-            fates.append((cell, cell + 1, arrived, number, number, ""))
-            lane.append((cell, cell + 1, None, ""))
+            fates.append((start, end, arrived, number, number, ""))
+            lane.append((start, end, None, ""))
+        start = end
     labels = lane_labels(choice, list(cells))
     return {
         "server": server_name(reading),
         "lanes": [
-            {"field": field, "label": label, "pieces": list(_joined(lane))}
+            {"field": field, "label": label, "pieces": lane}
             for (field, lane), label in zip(cells.items(), labels, strict=True)
         ],
-        "fates": list(joined_fates(fates)),
+        "fates": fates,
     }
 
 
@@ -203,7 +207,11 @@ def _fates(
         outside = fate.field is None and fate.message is None and by_cell[fate.start] == rejected
         row: _Fate = ("rejected" if outside else _fate(fate), own, lane, _SIGNS.get(fate.state, ""))
         by_cell[fate.start : fate.end] = [row] * (fate.end - fate.start)
-    return joined_fates((cell, cell + 1, *row) for cell, row in enumerate(by_cell))
+    start = 0
+    for row, cells in groupby(by_cell):
+        end = start + sum(1 for _ in cells)
+        yield start, end, *row
+        start = end
 
 
 def _fate(fate: Fate) -> CellFate:
@@ -218,20 +226,6 @@ def _fate(fate: Fate) -> CellFate:
             return "left_out"
         case _:
             assert_never(fate.state)
-
-
-def joined_fates(runs: Iterable[FateRun]) -> Iterator[FateRun]:
-    """The runs, with neighbours of the same fate as one."""
-    last: FateRun | None = None
-    for run in runs:
-        if last is not None and last[1] == run[0] and last[2:] == run[2:]:
-            last = (last[0], run[1], *run[2:])
-            continue
-        if last is not None:
-            yield last
-        last = run
-    if last is not None:
-        yield last
 
 
 def _joined(pieces: Sequence[Piece]) -> Iterator[Piece]:

@@ -1,9 +1,8 @@
 """Texts of the token strip: of each distinct id, and of the cells around split characters."""
 
 from codecs import getincrementaldecoder
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
-from inspector.protocol.harmony.text import texts
 from inspector.protocol.harmony.vocab import VOCABULARY_SIZE, token_bytes
 from inspector.views.payload import Entry
 
@@ -20,25 +19,8 @@ def vocabulary(ids: Iterable[int]) -> dict[str, Entry]:
     return entries
 
 
-def split_texts(ids: Sequence[int], vocab: Mapping[str, Entry]) -> Iterator[tuple[str, str]]:
-    """Texts by cell of tokens with split characters: runs of IDs whose bytes alone are not valid UTF-8."""
-    partial = {int(token_id) for token_id, (text, _) in vocab.items() if text is None}
-    if not partial:
-        return
-    places = [place for place, token_id in enumerate(ids) if token_id in partial]
-    start = 0
-    while start < len(places):
-        end = start
-        while end + 1 < len(places) and places[end + 1] == places[end] + 1:
-            end += 1
-        first, last = places[start], places[end] + 1
-        for place, text in enumerate(texts(ids[first:last]), first):
-            yield str(place), text
-        start = end + 1
-
-
 class SplitTexts:
-    """`split_texts` for a stream that grows."""
+    """Texts by cell of tokens with split characters: runs of IDs whose bytes alone are not valid UTF-8."""
 
     def __init__(self) -> None:
         self._decoder = _UTF8("replace")
@@ -51,8 +33,11 @@ class SplitTexts:
         if start and not self._run:
             while first and _partial(ids[first - 1]):
                 first -= 1  # a reader that comes in the middle of a split character
+        partial = {token_id for token_id in set(ids[first:end]) if _partial(token_id)}
+        if not partial and not self._run:
+            return by_cell
         for place in range(first, end):
-            if _partial(ids[place]):
+            if ids[place] in partial:
                 self._run = True
                 by_cell[str(place)] = self._decoder.decode(token_bytes(ids[place]))
             elif self._run:

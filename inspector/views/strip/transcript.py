@@ -5,7 +5,7 @@ those that the model sampled are not known.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -17,7 +17,7 @@ from inspector.protocol.harmony.vocab import Marker
 from inspector.views.lane_labels import lane_labels
 from inspector.views.payload import Block, CellFate, Cells, FateRun, Pipeline
 from inspector.views.strip.blocks import block
-from inspector.views.strip.pipeline import joined_fates, server_name
+from inspector.views.strip.pipeline import server_name
 
 _SPECIAL: Final = re.compile(f"({'|'.join(re.escape(marker.text) for marker in Marker)})")
 _PIECE: Final = re.compile(r"\s{0,24}\S.{0,22}?(?=\s|\Z)|.{1,24}", re.DOTALL)
@@ -75,7 +75,7 @@ def transcript_cells(
             {"field": field, "label": label, "pieces": [] if place else [(0, count, None, "")]}
             for place, (field, label) in enumerate(zip(lanes, labels, strict=True))
         ],
-        "fates": list(joined_fates(sorted(fate for fate in fates if fate[0] < fate[1]))),
+        "fates": list(_joined(sorted(fate for fate in fates if fate[0] < fate[1]))),
     }
     return cells, pipeline
 
@@ -83,3 +83,17 @@ def transcript_cells(
 def _framing(ids: Sequence[int]) -> list[str]:
     """Each special token, and all that is between two."""
     return [part for part in _SPECIAL.split(text_of(ids)) if part]
+
+
+def _joined(runs: Iterable[FateRun]) -> Iterator[FateRun]:
+    """The runs, with neighbours of the same fate as one."""
+    last: FateRun | None = None
+    for run in runs:
+        if last is not None and last[1] == run[0] and last[2:] == run[2:]:
+            last = (last[0], run[1], *run[2:])
+            continue
+        if last is not None:
+            yield last
+        last = run
+    if last is not None:
+        yield last
