@@ -46,13 +46,11 @@ def tokens(inspection: Examined, *, choice: int = 0) -> Iterator[TokenFate]:
 
 
 def _tokens(inspection: Examined, choice: ChoiceReading) -> Iterator[TokenFate]:
-    seen = picture(inspection, choice)
-    if seen is None:
-        return
-    lanes = [lane["field"] for lane in seen["lanes"]]
+    pipeline = picture(inspection, choice)
+    lanes = [lane["field"] for lane in pipeline["lanes"]]
     fates = (
         (fate, None if arrived is None else lanes[arrived])
-        for start, end, fate, _, arrived, _ in seen["fates"]
+        for start, end, fate, _, arrived, _ in pipeline["fates"]
         for _ in range(start, end)
     )
     for row, (fate, field) in zip(token_rows(inspection.reading, choice), fates, strict=False):
