@@ -23,12 +23,12 @@ export function isStep(from, to) {
  * @param {Pick<History, "pushState" | "replaceState" | "state">} history
  * @returns {() => void} to be called when somebody acts
  */
-export function keepSteps(history, here = () => new URL(location.href)) {
+export function keepSteps(history, address = () => new URL(location.href)) {
   const push = history.pushState.bind(history);
   /** @type {{ data: unknown, url: URL, pushed: boolean } | null} where somebody acted last */
   let acted = null;
   history.pushState = (data, unused, url) => {
-    const from = here();
+    const from = address();
     const to = new URL(url ?? from, from);
     const turned = from.pathname !== to.pathname && from.search === to.search;
     if (turned && acted?.url.pathname === from.pathname) {
@@ -41,7 +41,7 @@ export function keepSteps(history, here = () => new URL(location.href)) {
     push(data, unused, url);
   };
   return () => {
-    acted = { data: history.state, url: here(), pushed: false };
+    acted = { data: history.state, url: address(), pushed: false };
   };
 }
 

@@ -4,11 +4,11 @@ export const NUMBER = new Intl.NumberFormat("en-US");
 
 /**
  * @param {number} number
- * @param {string} one the noun, `token`
- * @param {string} [many] its plural where it does not end in s
+ * @param {string} singular the noun, `token`
+ * @param {string} [plural] its plural where it does not end in s
  */
-export function count(number, one, many) {
-  return `${NUMBER.format(number)} ${number === 1 ? one : (many ?? `${one}s`)}`;
+export function count(number, singular, plural) {
+  return `${NUMBER.format(number)} ${number === 1 ? singular : (plural ?? `${singular}s`)}`;
 }
 
 /**

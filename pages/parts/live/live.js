@@ -109,14 +109,14 @@ function fields(all) {
   box.setAttribute("role", "group");
   box.setAttribute("aria-label", "What the client received");
   for (const [name, text, length] of all) {
-    const one = make("section");
+    const card = make("section");
     const head = paint(make("h2"), visibleParts(name, { spaces: false, most: 60 }));
     head.append(make("span", "quiet", ` ${NUMBER.format(length)} characters`));
     const body = make("pre");
     if (text.length < length) body.append(make("span", "quiet", "… "));
     body.append(text);
-    one.append(head, body);
-    box.append(one);
+    card.append(head, body);
+    box.append(card);
   }
   return box;
 }

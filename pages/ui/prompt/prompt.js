@@ -44,14 +44,17 @@ export default function ({ data, parentElement }) {
   const root = /** @type {HTMLElement} */ (parentElement.querySelector(".prompt"));
   const ground = getComputedStyle(root).getPropertyValue("--st-background-color");
   root.dataset.theme = isDark(ground) ? "dark" : "light";
-  const told = make("ul", "told");
-  told.setAttribute("aria-label", "Differences from the request");
-  told.append(said(data.level, data.sentence), ...data.rest.map((one) => said(one.level, one.text)));
-  if (data.more) told.append(make("li", "quiet", `${NUMBER.format(data.more)} more differences`));
+  const differences = make("ul", "told");
+  differences.setAttribute("aria-label", "Differences from the request");
+  differences.append(
+    said(data.level, data.sentence),
+    ...data.rest.map(({ level, text }) => said(level, text)),
+  );
+  if (data.more) differences.append(make("li", "quiet", `${NUMBER.format(data.more)} more differences`));
   const list = make("ol", "blocks");
   list.setAttribute("aria-label", "Messages of the prompt");
   list.append(...data.blocks.map((block) => (block.kind === "message" ? message(block) : between(block))));
-  root.replaceChildren(told, make("p", "quiet", `From ${data.source}.`), list);
+  root.replaceChildren(differences, make("p", "quiet", `From ${data.source}.`), list);
 }
 
 /**

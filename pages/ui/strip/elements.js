@@ -75,13 +75,13 @@
  */
 export function elementsOf(root) {
   /** @type {Record<string, HTMLElement>} */
-  const found = { root };
+  const elements = { root };
   for (const element of /** @type {NodeListOf<HTMLElement>} */ (
     root.querySelectorAll("[data-part], [data-do]")
   )) {
     const { part, do: action } = element.dataset;
-    if (part) found[part] = element;
-    if (action) found[action] = element;
+    if (part) elements[part] = element;
+    if (action) elements[action] = element;
   }
-  return /** @type {Elements} */ (/** @type {unknown} */ (found));
+  return /** @type {Elements} */ (/** @type {unknown} */ (elements));
 }

@@ -82,7 +82,7 @@ export class Strip {
       model: () => this.model,
       token: () => this.selection.token,
       go: (i) => this.#goTo(i),
-      found: (cells) => this.view.mark({ found: cells }),
+      matched: (cells) => this.view.mark({ hits: cells }),
     });
     this.display = new DisplayOptions(this);
     this.unhear = hearRaw((raw) => {
@@ -92,7 +92,7 @@ export class Strip {
     this.#listen();
     hearPage(this);
     this.heights = new PanelHeights([this.elements["token-card"], this.elements.finding]);
-    this.seen = { width: 0, height: 0 };
+    this.laidOut = { width: 0, height: 0 };
     this.size = new ResizeObserver(() => this.#resized());
     this.size.observe(this.root);
   }
@@ -362,8 +362,8 @@ export class Strip {
   #resized() {
     const width = this.root.clientWidth;
     const height = window.innerHeight;
-    if (width === this.seen.width && height === this.seen.height) return;
-    this.seen = { width, height };
+    if (width === this.laidOut.width && height === this.laidOut.height) return;
+    this.laidOut = { width, height };
     this.view.relayout(0);
     this.time.paintTrack();
     this.figure.resized();

@@ -19,7 +19,12 @@ test("times read the same as in Python", () => {
 
 test("counts read the same as in Python", () => {
   assert.deepEqual(
-    CASES.count.map(([number, one, many]) => [number, one, many, count(number, one, many ?? undefined)]),
+    CASES.count.map(([number, singular, plural]) => [
+      number,
+      singular,
+      plural,
+      count(number, singular, plural ?? undefined),
+    ]),
     CASES.count,
   );
 });

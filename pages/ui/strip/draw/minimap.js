@@ -92,11 +92,11 @@ function densityOf(model, axis, width) {
     all[bin]++;
     if (wrong[cell] || model.unsentOf(cell)) lost[bin]++;
   }
-  const found = {
+  const drawing = {
     width,
     version,
     share: Float32Array.from(lost, (count, bin) => (all[bin] ? count / all[bin] : 0)),
   };
-  known.set(axis, found);
-  return found;
+  known.set(axis, drawing);
+  return drawing;
 }

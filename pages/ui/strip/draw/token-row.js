@@ -16,7 +16,7 @@ import { barLook } from "../model/picture.js";
  * What is painted over the cells: the chosen cell, the one under the pointer, the cells of a finding, and how
  * many cells had arrived.
  * @typedef {{ selected: number | null, hover: number | null, finding: PlacedFinding | null, range: Range | null,
- *   shown: number, found: Set<number> }} Marks
+ *   shown: number, hits: Set<number> }} Marks
  */
 /** @typedef {{ i: number, element: HTMLElement, rule: HTMLElement | null }} Cell */
 /**
@@ -132,7 +132,7 @@ export class Row {
    * @param {Marks} marks
    * @param {(i: number) => string} describe
    */
-  #paintCells({ selected, hover, shown, found, range }, describe) {
+  #paintCells({ selected, hover, shown, hits, range }, describe) {
     const { model } = this.layout;
     let known = this.cells.length;
     for (const [c, { i, element, rule }] of this.cells.entries()) {
@@ -141,7 +141,7 @@ export class Row {
       element.classList.toggle("ghost", ghost);
       element.classList.toggle("selected", i === selected);
       element.classList.toggle("hover", i === hover);
-      element.classList.toggle("hit", found.has(i));
+      element.classList.toggle("hit", hits.has(i));
       rule?.classList.toggle("ghost", ghost);
       const ranged = range !== null && range.start <= i && i < range.end;
       if (i === selected) element.setAttribute("aria-description", describe(i));

@@ -36,7 +36,7 @@ export class View {
     /** @type {Layout | null} */
     this.layout = null;
     /** @type {Marks} */
-    this.marks = { selected: null, hover: null, finding: null, range: null, shown: 0, found: new Set() };
+    this.marks = { selected: null, hover: null, finding: null, range: null, shown: 0, hits: new Set() };
     this.waits = false; // for cells of a running stream
     this.scrolls = false;
     this.pending = 0;
@@ -258,9 +258,9 @@ export class View {
  * @param {(number: number) => boolean} gone
  */
 function drop(drawn, gone) {
-  for (const [number, one] of drawn) {
+  for (const [number, row] of drawn) {
     if (!gone(number)) continue;
-    one.element.remove();
+    row.element.remove();
     drawn.delete(number);
   }
 }
@@ -276,10 +276,10 @@ function drop(drawn, gone) {
 function insert(drawn, number, element, parent) {
   let next = null;
   let nearest = Infinity;
-  for (const [other, one] of drawn) {
-    if (other > number && other < nearest && one.element.parentElement === parent) {
+  for (const [other, row] of drawn) {
+    if (other > number && other < nearest && row.element.parentElement === parent) {
       nearest = other;
-      next = one.element;
+      next = row.element;
     }
   }
   parent.insertBefore(element, next);

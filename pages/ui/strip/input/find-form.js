@@ -12,7 +12,7 @@ export class Finder {
   /**
    * @param {Elements} elements
    * @param {{ model: () => Model, token: () => number | null, go: (i: number) => void,
-   *   found: (cells: Set<number>) => void }} on
+   *   matched: (cells: Set<number>) => void }} on
    */
   constructor(elements, on) {
     this.elements = elements;
@@ -57,7 +57,7 @@ export class Finder {
   close() {
     this.elements.find.hidden = true;
     this.places = [];
-    this.on.found(new Set());
+    this.on.matched(new Set());
     this.elements.scroller.focus({ preventScroll: true });
   }
 
@@ -91,10 +91,10 @@ export class Finder {
     this.places = search(model, query);
     const cells = new Set();
     for (const [start, end] of this.places) for (let i = start; i < end; i++) cells.add(i);
-    this.on.found(cells);
+    this.on.matched(cells);
     const token = this.on.token();
-    const here = this.places.findIndex(([start, end]) => token !== null && start <= token && token < end);
-    this.at = here < 0 ? null : here;
+    const current = this.places.findIndex(([start, end]) => token !== null && start <= token && token < end);
+    this.at = current < 0 ? null : current;
     if (go && this.at === null && !isEmpty(query)) {
       this.at = stepFrom(this.places, token, 1);
       if (this.at !== null) this.on.go(this.places[this.at][0]);
@@ -104,10 +104,10 @@ export class Finder {
 
   #tell() {
     const all = NUMBER.format(this.places.length);
-    const here = this.at === null ? "" : `${NUMBER.format(this.at + 1)} of `;
+    const current = this.at === null ? "" : `${NUMBER.format(this.at + 1)} of `;
     const none = isEmpty(this.#query()) ? "" : "no match";
     this.elements["find-count"].replaceChildren(
-      make("span", "", this.places.length ? `${here}${all}` : none),
+      make("span", "", this.places.length ? `${current}${all}` : none),
     );
   }
 }

@@ -45,9 +45,9 @@ export function listenToZoom(elements, zoom, { changed, around, seek }) {
     (event) => {
       if (event.touches.length !== 2) return;
       event.preventDefault();
-      const [one, two] = [event.touches[0].clientX, event.touches[1].clientX];
-      const now = Math.max(8, Math.abs(one - two));
-      if (apart) by(apart / now, at((one + two) / 2));
+      const [first, second] = [event.touches[0].clientX, event.touches[1].clientX];
+      const now = Math.max(8, Math.abs(first - second));
+      if (apart) by(apart / now, at((first + second) / 2));
       apart = now;
     },
     { passive: false },

@@ -127,11 +127,11 @@ function unsentParts(model, unsent) {
  * @param {Model} model
  */
 export function endsLines(model) {
-  const seen = new Set();
-  for (let i = 0; i < model.count && seen.size < 5000; i++) {
+  const checked = new Set();
+  for (let i = 0; i < model.count && checked.size < 5000; i++) {
     const id = model.ids && model.texts[i] === undefined ? model.ids[i] : `cell ${i}`;
-    if (seen.has(id)) continue;
-    seen.add(id);
+    if (checked.has(id)) continue;
+    checked.add(id);
     if (endsLine(model, i)) return true;
   }
   return false;

@@ -254,10 +254,10 @@ export class Layout {
   beside(i, rows) {
     const r = this.rowOf(i);
     const target = Math.max(0, Math.min(this.rowStart.length - 1, r + rows));
-    const here = this.cellsOf(r).find((cell) => cell.i === i);
-    if (target === r || !here) return i;
+    const place = this.cellsOf(r).find((cell) => cell.i === i);
+    if (target === r || !place) return i;
     const away = (/** @type {CellPlace} */ cell) =>
-      Math.abs(cell.x + cell.width / 2 - here.x - here.width / 2);
+      Math.abs(cell.x + cell.width / 2 - place.x - place.width / 2);
     const step = Math.sign(rows);
     for (let row = target; row >= 0 && row < this.rowStart.length; row += step) {
       const cells = this.cellsOf(row);

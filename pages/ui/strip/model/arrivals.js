@@ -28,7 +28,7 @@ export class Arrivals {
    */
   append(events, cells, sent) {
     const before = this.cells;
-    const seen = this.index.length;
+    const known = this.index.length;
     this.cells = cells;
     for (let k = 0; k < events.index.length; k++) {
       this.index.push(events.index[k]);
@@ -37,8 +37,8 @@ export class Arrivals {
     if (events.at === null || (before > 0 && this.at === null)) this.at = null;
     else if (this.at === null || before === 0) this.at = events.at.slice();
     else for (const at of events.at) this.at.push(at);
-    this.#number(seen, sent);
-    this.#rank(before, seen);
+    this.#number(known, sent);
+    this.#rank(before, known);
   }
 
   /**
@@ -74,11 +74,11 @@ export class Arrivals {
 
   /**
    * The most cells that an event brought; of the events before the new ones only the last can have grown.
-   * @param {number} seen
+   * @param {number} known
    * @param {(cell: number) => boolean} sent
    */
-  #number(seen, sent) {
-    for (let k = Math.max(0, seen - 1); k < this.start.length; k++) {
+  #number(known, sent) {
+    for (let k = Math.max(0, known - 1); k < this.start.length; k++) {
       const size = sent(this.start[k]) ? this.size(k) : 0;
       if (size > this.mostPerEvent) this.mostPerEvent = size;
     }
@@ -87,14 +87,14 @@ export class Arrivals {
   /**
    * Token cells arrive in order; pieces stand by field, so their order is by event.
    * @param {number} before
-   * @param {number} seen
+   * @param {number} known
    */
-  #rank(before, seen) {
+  #rank(before, known) {
     const { index, start } = this;
     this.ranks.grow(this.cells);
     const ranks = this.ranks.values;
     let { ordered } = this;
-    for (let k = Math.max(1, seen); k < index.length && ordered; k++) ordered = index[k] >= index[k - 1];
+    for (let k = Math.max(1, known); k < index.length && ordered; k++) ordered = index[k] >= index[k - 1];
     this.ordered = ordered;
     if (ordered) {
       for (let i = before; i < this.cells; i++) ranks[i] = i;

@@ -10,12 +10,12 @@ import { isUndelivered } from "./search.js";
 
 /**
  * The range from one cell to another, in either order; null when they are the same.
- * @param {number} one
- * @param {number} other
+ * @param {number} first
+ * @param {number} second
  * @returns {Range | null}
  */
-export function between(one, other) {
-  return one === other ? null : { start: Math.min(one, other), end: Math.max(one, other) + 1 };
+export function between(first, second) {
+  return first === second ? null : { start: Math.min(first, second), end: Math.max(first, second) + 1 };
 }
 
 /**

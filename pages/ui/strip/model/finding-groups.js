@@ -78,7 +78,7 @@ export function groupCount(findings, { numbers }, { chosen, shown }) {
   return {
     known,
     words: `${at < 0 ? "" : `${NUMBER.format(at + 1)} of `}${NUMBER.format(known)}`,
-    here: at >= 0,
+    current: at >= 0,
   };
 }
 

@@ -64,13 +64,13 @@ export function emptyPayload(key, unit, tables = NO_TABLES) {
  */
 export function joinedUp(queue) {
   /** @type {Increment[]} */
-  const found = [];
+  const joined = [];
   for (const columns of queue) {
-    const before = found.at(-1);
-    if (before && follows(before, columns)) found[found.length - 1] = join(before, columns);
-    else found.push(columns);
+    const before = joined.at(-1);
+    if (before && follows(before, columns)) joined[joined.length - 1] = join(before, columns);
+    else joined.push(columns);
   }
-  return found;
+  return joined;
 }
 
 /**

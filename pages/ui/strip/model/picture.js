@@ -21,7 +21,7 @@ const BAR_LABELS = { lost: "not delivered", garbled: "garbled", reordered: "out 
 
 export class Picture {
   #model;
-  #told = 0; // runs that Python told; those after them are pieces that no audit has seen
+  #audited = 0; // runs of the last audit; those after them are pieces that no audit has seen
 
   /** @param {Model} model */
   constructor(model) {
@@ -151,11 +151,11 @@ export class Picture {
     });
     const { count } = this.#model;
     const before = Math.min(this.at.length, count);
-    const from = Math.min(fates.from, this.#told);
+    const from = Math.min(fates.from, this.#audited);
     const first = Math.min(count, this.runs[from]?.[0] ?? count, fates.items[0]?.[0] ?? count);
     this.runs.length = from;
     for (const run of fates.items) this.runs.push(run);
-    this.#told = this.runs.length;
+    this.#audited = this.runs.length;
     this.at.grow(count);
     this.#fill(Math.min(first, before));
     this.inserts = [];

@@ -86,9 +86,9 @@ function knownAt(finding, events) {
 export function narrowestAt(findings, i) {
   /** @type {PlacedFinding | null} */
   let best = null;
-  for (const one of findings) {
-    if (!one.marks || !holds(one, i)) continue;
-    if (best === null || width(one) < width(best)) best = one;
+  for (const finding of findings) {
+    if (!finding.marks || !holds(finding, i)) continue;
+    if (best === null || width(finding) < width(best)) best = finding;
   }
   return best?.number ?? null;
 }

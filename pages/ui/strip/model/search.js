@@ -36,9 +36,9 @@ export function search(model, query) {
   if (isEmpty(query)) return [];
   const passes = (/** @type {number} */ i) => passesFilters(model, query, i);
   if (!query.words) return stretches(model.count, passes, query.special);
-  const found = [...byText(model, query.words), ...byId(model, query.words)];
-  const kept = found.filter(([start, end]) => some(start, end, passes));
-  kept.sort((one, other) => one[0] - other[0] || other[1] - one[1]);
+  const places = [...byText(model, query.words), ...byId(model, query.words)];
+  const kept = places.filter(([start, end]) => some(start, end, passes));
+  kept.sort((a, b) => a[0] - b[0] || b[1] - a[1]);
   return kept.filter(([start], n) => n === 0 || start !== kept[n - 1][0]);
 }
 
@@ -50,12 +50,12 @@ export function search(model, query) {
  */
 export function stepFrom(places, from, by) {
   if (!places.length) return null;
-  const here = from ?? (by > 0 ? -1 : Infinity);
+  const origin = from ?? (by > 0 ? -1 : Infinity);
   if (by > 0) {
-    const next = places.findIndex(([start]) => start > here);
+    const next = places.findIndex(([start]) => start > origin);
     return next < 0 ? 0 : next;
   }
-  const before = places.findLastIndex(([start]) => start < here);
+  const before = places.findLastIndex(([start]) => start < origin);
   return before < 0 ? places.length - 1 : before;
 }
 
@@ -89,14 +89,14 @@ export function isUndelivered(model, i) {
  */
 function stretches(count, passes, apart) {
   /** @type {Place[]} */
-  const found = [];
+  const places = [];
   for (let i = 0; i < count; i++) {
     if (!passes(i)) continue;
-    const last = found[found.length - 1];
+    const last = places[places.length - 1];
     if (!apart && last && last[1] === i) last[1] = i + 1;
-    else found.push([i, i + 1]);
+    else places.push([i, i + 1]);
   }
-  return found;
+  return places;
 }
 
 /**
@@ -108,7 +108,7 @@ function stretches(count, passes, apart) {
 function byText(model, words) {
   const wanted = words.toLowerCase();
   /** @type {Place[]} */
-  const found = [];
+  const places = [];
   for (const block of model.blocks) {
     let text = "";
     /** @type {number[]} where the text of each cell begins */
@@ -122,10 +122,10 @@ function byText(model, words) {
       while (cell + 1 < starts.length && starts[cell + 1] <= at) cell++;
       let last = cell;
       while (last + 1 < starts.length && starts[last + 1] < at + wanted.length) last++;
-      found.push([block.start + cell, block.start + last + 1]);
+      places.push([block.start + cell, block.start + last + 1]);
     }
   }
-  return found;
+  return places;
 }
 
 /**
@@ -138,12 +138,12 @@ function byId(model, words) {
   if (!/^\d+$/.test(digits)) return [];
   const wanted = Number(digits);
   /** @type {Place[]} */
-  const found = [];
+  const places = [];
   for (let i = 0; i < model.count; i++) {
     const id = model.unsentOf(i)?.id ?? model.idOf(i);
-    if (id === wanted) found.push([i, i + 1]);
+    if (id === wanted) places.push([i, i + 1]);
   }
-  return found;
+  return places;
 }
 
 /**

@@ -143,9 +143,9 @@ export function nextFinding(model, { token, finding }, by) {
   const { findings } = model;
   if (!findings.length) return null;
   if (finding !== null) return (finding + by + findings.length) % findings.length;
-  const here = token ?? -1;
+  const origin = token ?? -1;
   const order = by > 0 ? findings : [...findings].reverse();
-  const beyond = order.find(({ start }) => start !== null && (by > 0 ? start >= here : start <= here));
+  const beyond = order.find(({ start }) => start !== null && (by > 0 ? start >= origin : start <= origin));
   return (beyond ?? order[0]).number;
 }
 

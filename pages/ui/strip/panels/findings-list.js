@@ -211,12 +211,12 @@ function placeWords({ title }, kind) {
  * @param {{ chosen: number | null, shown: number }} now
  */
 function paintGroup(list, row, findings, { rows, open }, now) {
-  const found = rows.find((one) => "group" in one && one.group.key === row.dataset.group);
-  if (!found || !("group" in found)) return;
-  const { known, words, here } = groupCount(findings, found.group, now);
+  const grouped = rows.find((each) => "group" in each && each.group.key === row.dataset.group);
+  if (!grouped || !("group" in grouped)) return;
+  const { known, words, current } = groupCount(findings, grouped.group, now);
   const place = /** @type {HTMLElement} */ (row.querySelector(".place"));
   if (place.textContent !== words) place.textContent = words;
-  paintItem(list, row, { known: known > 0, current: here && !open.has(found.group.key) });
+  paintItem(list, row, { known: known > 0, current: current && !open.has(grouped.group.key) });
 }
 
 /**

@@ -90,21 +90,21 @@ function newCard() {
 
 /**
  * @param {Card} card
- * @param {RawEvent} one
+ * @param {RawEvent} raw
  * @param {boolean} late
  * @param {number | null} token
  */
-function paintCard(card, one, late, token) {
-  const side = one.side ? `${one.side}: ` : "";
-  const name = one.event === null ? `${side}event` : `${side}event ${NUMBER.format(one.event)}`;
-  const state = late ? ", loading" : one.event === null ? "" : ", as received";
+function paintCard(card, raw, late, token) {
+  const side = raw.side ? `${raw.side}: ` : "";
+  const name = raw.event === null ? `${side}event` : `${side}event ${NUMBER.format(raw.event)}`;
+  const state = late ? ", loading" : raw.event === null ? "" : ", as received";
   card.title.textContent = name.slice(0, 1).toUpperCase() + name.slice(1) + state;
-  card.button.disabled = one.event === null;
-  if (card.shown === one && one.event !== null) return;
-  card.shown = one;
-  const absent = one.side && token !== null ? "This side has no event for this token." : NOTHING_CHOSEN;
-  paint(card.text, visibleParts(one.event === null ? absent : one.text, { spaces: false, most: MOST }));
-  if (!one.more) return;
-  const where = one.side ? "open the capture in Replay" : "see the tab Events";
-  card.text.append(` … ${NUMBER.format(one.more)} more characters: ${where}`);
+  card.button.disabled = raw.event === null;
+  if (card.shown === raw && raw.event !== null) return;
+  card.shown = raw;
+  const absent = raw.side && token !== null ? "This side has no event for this token." : NOTHING_CHOSEN;
+  paint(card.text, visibleParts(raw.event === null ? absent : raw.text, { spaces: false, most: MOST }));
+  if (!raw.more) return;
+  const where = raw.side ? "open the capture in Replay" : "see the tab Events";
+  card.text.append(` … ${NUMBER.format(raw.more)} more characters: ${where}`);
 }

@@ -155,7 +155,7 @@ class Painter {
       ? rows.model
       : modelTop(
           rows,
-          model.pictures.map((one) => one.fateOf(i)),
+          model.pictures.map((picture) => picture.fateOf(i)),
         );
   }
 

@@ -29,8 +29,8 @@ test("a range says how many tokens it has, how long they took and how fast they 
 });
 
 test("what came in one event has no speed, and without times there is none", () => {
-  const one = words(rangeRows(new Model(stream()), { start: 3, end: 6 }));
-  assert.deepEqual([one.time, one.speed], ["0 ms", undefined]);
+  const rows = words(rangeRows(new Model(stream()), { start: 3, end: 6 }));
+  assert.deepEqual([rows.time, rows.speed], ["0 ms", undefined]);
   const { events, ...rest } = stream();
   const untimed = words(
     rangeRows(new Model({ ...rest, events: { ...events, at: null } }), { start: 3, end: 9 }),

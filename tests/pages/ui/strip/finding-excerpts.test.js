@@ -14,9 +14,9 @@ import { block, finding, stream } from "./sample.js";
 /** @param {Parameters<typeof finding>[0]} row */
 function located(row) {
   const model = new Model({ ...stream(4), findings: [finding(row)] });
-  const [found] = model.findings;
-  assert.ok(isLocated(found));
-  return { model, found };
+  const [placed] = model.findings;
+  assert.ok(isLocated(placed));
+  return { model, finding: placed };
 }
 
 test("what two texts do not share is marked between what they share", () => {
@@ -61,14 +61,14 @@ test("both sides are the texts they were made of, whatever they are", () => {
 });
 
 test("a lost token stands in its message's text, and is missing from what arrived", () => {
-  const { model, found } = located({ token_start: 14, token_end: 15 });
+  const { model, finding } = located({ token_start: 14, token_end: 15 });
   const text = (/** @type {number} */ i) => model.textOf(i) ?? "";
-  assert.deepEqual(around(model, found), [
+  assert.deepEqual(around(model, finding), [
     [text(12) + text(13), null],
     [text(14), "lost"],
     [text(15), null],
   ]);
-  assert.deepEqual(arrived(model, found), [
+  assert.deepEqual(arrived(model, finding), [
     [text(12) + text(13), null],
     ["", "gap"],
     [text(15), null],
@@ -76,17 +76,22 @@ test("a lost token stands in its message's text, and is missing from what arrive
 });
 
 test("text that arrived with other characters stands where it belongs", () => {
-  const { model, found } = located({ kind: "garbled", token_start: 14, token_end: 15, delivered: "\ufffd" });
-  assert.deepEqual(arrived(model, found)[1], ["\ufffd", "found"]);
+  const { model, finding } = located({
+    kind: "garbled",
+    token_start: 14,
+    token_end: 15,
+    delivered: "\ufffd",
+  });
+  assert.deepEqual(arrived(model, finding)[1], ["\ufffd", "found"]);
 });
 
 test("a rejected token is shown with what is before its message too", () => {
-  const { model, found } = located({ kind: "unexpected_token", token_start: 8, token_end: 9 });
-  const [[before]] = around(model, found);
+  const { model, finding } = located({ kind: "unexpected_token", token_start: 8, token_end: 9 });
+  const [[before]] = around(model, finding);
   assert.ok(before.endsWith("<200007>"), "the marker that closed the message before");
 });
 
-test("around a rejected token of one server nothing is shown of what the other one rejected", () => {
+test("around a rejected token of finding server nothing is shown of what the other finding rejected", () => {
   const sample = stream(4);
   const end = sample.count;
   const ids = [...(sample.ids ?? []), 1000, 1007];
@@ -104,9 +109,9 @@ test("around a rejected token of one server nothing is shown of what the other o
       finding({ kind: "unexpected_token", token_start: end, cell_start: at, cell_end: at + 1 }),
     ),
   });
-  const shown = model.findings.map((one) => {
-    assert.ok(isLocated(one));
-    return aroundRejected(model, one);
+  const shown = model.findings.map((finding) => {
+    assert.ok(isLocated(finding));
+    return aroundRejected(model, finding);
   });
   const texts = shown.map((parts) => parts.map(([text]) => text).join(""));
   assert.ok(texts[0].endsWith("LEFT") && !texts[0].includes("RIGHT"), texts[0]);

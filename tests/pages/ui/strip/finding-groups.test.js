@@ -29,7 +29,7 @@ test("many findings of one sort are one row, where the first of them stood", () 
   assert.deepEqual(groupCount(findings, group, { chosen: 3, shown: 99 }), {
     known: 8,
     words: "3 of 8",
-    here: true,
+    current: true,
   });
   assert.equal(groupCount(findings, group, { chosen: 0, shown: 5 }).words, "2");
 });

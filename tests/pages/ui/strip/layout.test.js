@@ -148,7 +148,7 @@ test("only rows with text have room for bars", () => {
   /** @type {FateRun[]} */
   const fates = [[70, 71, "delivered", 1, 1, ""]];
   const layout = laidOut(new Model({ ...whole, pipelines: [{ ...pipeline, fates }] }), 420);
-  const tall = layout.rowTall.flatMap((one, r) => (one ? [layout.rowStart[r]] : []));
+  const tall = layout.rowTall.flatMap((tall, r) => (tall ? [layout.rowStart[r]] : []));
   assert.deepEqual(tall, [layout.rowStart[layout.rowOf(70)]]);
 });
 

@@ -20,9 +20,9 @@ test("the last place at most a value is what a look at every place finds", () =>
   for (let round = 0; round < 300; round++) {
     const list = Array.from({ length: roll(9) }, () => roll(12)).sort((a, b) => a - b);
     const value = roll(14) - 1;
-    const looked = list.reduce((found, one, place) => (one <= value ? place : found), -1);
+    const looked = list.reduce((last, number, place) => (number <= value ? place : last), -1);
     assert.equal(
-      lastAtMost(list, value, (one) => one),
+      lastAtMost(list, value, (number) => number),
       looked,
       `${list} at most ${value}`,
     );

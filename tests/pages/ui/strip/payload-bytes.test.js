@@ -5,7 +5,7 @@ import { payloadOf } from "../../../../pages/ui/strip/model/payload-bytes.js";
 /** @param {object[]} lines @param {ArrayBufferView[]} columns */
 function bytes(lines, columns) {
   const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
-  const parts = columns.map((one) => Buffer.from(one.buffer, one.byteOffset, one.byteLength));
+  const parts = columns.map((column) => Buffer.from(column.buffer, column.byteOffset, column.byteLength));
   return new Uint8Array(Buffer.concat([Buffer.from(text), ...parts]));
 }
 

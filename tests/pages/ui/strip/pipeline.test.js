@@ -85,9 +85,9 @@ test("slots of a stream that grew are those of the whole one", () => {
 
 test("two servers stand on either side of the tokens, and a lane beyond the last row shares it", () => {
   const { pictures } = new Model(stream(4));
-  const one = rowsOf(pictures, false);
-  assert.ok(one.model < one.servers[0].bar && one.servers[0].bar < laneTop(one.servers[0], 0));
-  assert.equal(laneTop(one.servers[0], 99), laneTop(one.servers[0], 1));
+  const single = rowsOf(pictures, false);
+  assert.ok(single.model < single.servers[0].bar && single.servers[0].bar < laneTop(single.servers[0], 0));
+  assert.equal(laneTop(single.servers[0], 99), laneTop(single.servers[0], 1));
   const two = rowsOf([pictures[0], pictures[0]], true);
   const [up, down] = two.servers;
   assert.ok(

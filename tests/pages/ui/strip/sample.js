@@ -135,7 +135,7 @@ export function increments(whole, cuts) {
   return [...cuts, whole.count].map((count) => {
     const events = whole.events.start.flatMap((start, k) => (start >= from && start < count ? [k] : []));
     const { at } = whole.events;
-    const found = {
+    const increment = {
       unit: whole.unit,
       from,
       count,
@@ -155,7 +155,7 @@ export function increments(whole, cuts) {
       pipelines: whole.pipelines.map((pipeline) => changesBetween(pipeline, from, count)),
     };
     from = count;
-    return found;
+    return increment;
   });
 }
 
