@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from inspector.files.store import FIXTURES
-from inspector.lab.causes import NONE, load
-from inspector.lab.naming import Mode, NamedCauses, fixture_names, matrix_names, unstreamed_names
+from tools.cause_rates import Mode, NamedCauses, fixture_names, matrix_names, unstreamed_names
+from tools.causes import NONE, load
 
 BY: dict[str, Callable[[NamedCauses], str]] = {
     "first finding": lambda capture: capture.by_finding,

@@ -8,8 +8,8 @@ import argparse
 from collections import Counter, defaultdict
 
 from inspector.files.store import FIXTURES
-from inspector.lab.reconstructions import Grade, GradedReconstruction, MessageSource, matrix_reconstructions
 from inspector.lab.score import ScriptOutcome
+from tools.reconstruction_rates import Grade, GradedReconstruction, MessageSource, matrix_reconstructions
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """What the lab's matrix says of each known issue: `python -m tools.make_measured`.
 
-For every issue that the table of right causes (`inspector/lab/causes.yaml`) names on an endpoint, it gives
+For every issue that the table of right causes (`tools/causes.yaml`) names on an endpoint, it gives
 the first release from which all streams of the class are delivered completely, at every step size, by front
 end. The class is the well-formed streams that show the issue, or the malformed ones where only those do; of
 an issue of one front end alone, the streams that have its form of tokens. `calls` and `no calls` are the
@@ -27,14 +27,14 @@ from inspector.issues.evidence import Evidence
 from inspector.issues.forms import token_places
 from inspector.issues.issue import Issue
 from inspector.issues.steps import MEASURED_FILE
-from inspector.lab.causes import NONE, CauseTable
-from inspector.lab.causes import load as load_causes
 from inspector.lab.results import STAND_IN, MatrixRun, load_runs, version_key
 from inspector.lab.score import ScriptOutcome
 from inspector.lab.scripts import Script
 from inspector.lab.scripts import load as load_scripts
 from inspector.protocol.engines import DEFAULT
 from inspector.protocol.engines.vllm_rust import VLLM_RUST
+from tools.causes import NONE, CauseTable
+from tools.causes import load as load_causes
 
 _CLASSES: Final = ("any", "calls", "no calls")
 _ENGINES: Final = {"python": DEFAULT.name, "rust": VLLM_RUST.name}

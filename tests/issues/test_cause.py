@@ -8,7 +8,7 @@ from inspector.issues.cause import Cause
 from inspector.issues.issue import Confidence
 from inspector.issues.release_bounds import Bounds, release_bounds
 from inspector.issues.versions import Range
-from inspector.lab.naming import Mode, as_mode
+from tools.cause_rates import Mode, as_mode
 
 
 def cause(name: str, mode: Mode = Mode.WHOLE) -> Cause:

@@ -10,10 +10,10 @@ from inspector.files.store import FIXTURES
 from inspector.inspection.inspection import Inspection, diagnose, inspect
 from inspector.issues import Situation, catalogue, links_for, steps_for
 from inspector.issues.ranking import possible_on
-from inspector.lab.naming import Mode, as_mode
 from inspector.lab.results import OTHER_SERVERS, MatrixRun, captures_of, load_runs
 from inspector.protocol.engines import DEFAULT, ENGINES, UNKNOWN, Engine
 from inspector.views.summary import summary
+from tools.cause_rates import Mode, as_mode
 
 OF_VLLM = re.compile(r"vLLM|\b0\.[123]\d\b|--(?:tool|reasoning|enable|enforce|override|generation|stream)")
 LINK = re.compile(r"https://[^/]+/[^/]+/vllm/")

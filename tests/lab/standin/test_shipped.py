@@ -7,12 +7,12 @@ import pytest
 from inspector.capture.capture import Endpoint
 from inspector.files.store import FIXTURES
 from inspector.inspection.inspection import inspect
-from inspector.lab.agreement import Discrepancy, discrepancy
 from inspector.lab.results import STAND_IN, MatrixRun, capture_of, captures_of, every_run, load_runs
 from inspector.lab.score import score
 from inspector.lab.scripts import ENDPOINTS, load
 from inspector.lab.standin.install import FRONT_END, NEWEST_FRONT_END, RUST
 from inspector.lab.standin.steps import CONDITIONS, RAGGED
+from tests.support.standin_agreement import Discrepancy, discrepancy
 
 RUNS = load_runs(FIXTURES / "matrix" / STAND_IN)
 REAL = {(run.version, run.step): run for run in load_runs(FIXTURES / "matrix")}

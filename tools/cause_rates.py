@@ -16,8 +16,8 @@ from inspector.capture.errors import CaptureError
 from inspector.files.importers import sniff_and_read
 from inspector.files.store import load
 from inspector.inspection.inspection import Inspection, inspect
-from inspector.lab.causes import NONE, CauseTable, Right
 from inspector.lab.results import STAND_IN, MatrixRun, captures_of, load_runs
+from tools.causes import NONE, CauseTable, Right
 
 
 class Mode(StrEnum):

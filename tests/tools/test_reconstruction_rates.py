@@ -4,10 +4,10 @@ from collections import Counter
 
 import pytest
 
-from inspector.lab.reconstructions import Grade, MessageSource, grade, run_reconstructions
 from inspector.lab.results import all_runs
 from inspector.protocol.harmony.reconstruction import reconstruct
 from inspector.protocol.harmony.spelling import ReportedMessage as Message
+from tools.reconstruction_rates import Grade, MessageSource, grade, run_reconstructions
 
 FLOORS = {MessageSource.MESSAGES: 995, MessageSource.ITEMS: 675}
 """Captures with all IDs right; `python -m bench.responses` counts them."""

@@ -12,11 +12,11 @@ from inspector.files.store import FIXTURES
 from inspector.files.store import load as load_captures
 from inspector.inspection.inspection import inspect
 from inspector.issues import issues
-from inspector.lab.causes import CauseTable, Right, load
-from inspector.lab.naming import Mode, as_mode
 from inspector.lab.results import STAND_IN, MatrixRun, capture_of, load_runs
 from inspector.lab.score import ScriptOutcome
 from inspector.lab.scripts import load as load_scripts
+from tools.cause_rates import Mode, as_mode
+from tools.causes import CauseTable, Right, load
 
 TABLE = load()
 RUNS = load_runs(FIXTURES / "matrix")

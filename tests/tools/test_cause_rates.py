@@ -6,8 +6,8 @@ from functools import cache
 import pytest
 
 from inspector.files.store import FIXTURES
-from inspector.lab.causes import load
-from inspector.lab.naming import Mode, NamedCauses, fixture_names, matrix_names, unstreamed_names
+from tools.cause_rates import Mode, NamedCauses, fixture_names, matrix_names, unstreamed_names
+from tools.causes import load
 
 TABLE = load()
 FLOORS = {Mode.WHOLE: 0.98, Mode.UNVERSIONED: 0.975, Mode.DUMP: 0.97}
