@@ -146,9 +146,9 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     report: pytest.TestReport = yield  # type: ignore[assignment]
     if call.when == "call" and _RECORDING in item.stash and item.config.getoption("--harmony-report"):
         from inspector.inspection.inspection import inspect
-        from inspector.views.rows import audit_row
+        from inspector.views.rows import audit_dict
 
-        rows = [audit_row("", inspect(capture)) for capture in item.stash[_RECORDING].captures]
+        rows = [audit_dict(inspect(capture)) for capture in item.stash[_RECORDING].captures]
         row = {"test": item.nodeid, "outcome": report.outcome, "captures": rows}
         item.config.stash[_ROWS].append(row)
     return report  # type: ignore[return-value]

@@ -10,9 +10,8 @@ Rows and payloads for the pages, live runs, the routes of the dashboard's own po
 from inspector.analysis.audit.kinds import kind_label
 from inspector.analysis.audit.rejection_findings import rejected
 from inspector.analysis.audit.wording import explain
-from inspector.analysis.event_schema import Violation, schema_violations, violations_sentence
-from inspector.analysis.metrics import figures
-from inspector.analysis.prompt import FirstDifference, Prompt, prompt_of
+from inspector.analysis.event_schema import Violation
+from inspector.analysis.prompt import FirstDifference, Prompt
 from inspector.analysis.reading import ChoiceReading
 from inspector.capture.collector import collector_paused
 from inspector.capture.errors import CaptureError
@@ -123,18 +122,18 @@ from inspector.net.sockets import listening_without_delay, say_once_that_none_is
 from inspector.net.tap import DashboardTap, Upstream, configured_upstreams
 from inspector.protocol.harmony.vocab import encoding
 from inspector.protocol.wire.endpoints import asked_endpoints, spec_of
+from inspector.views.audit_result import AuditResult, FieldRow
 from inspector.views.comparison_rows import comparison_summary, run_rows, timing_rows
 from inspector.views.encoding import json_bytes
 from inspector.views.exports import capture_lines, findings_csv, findings_json
 from inspector.views.payload import Head as StripHead
 from inspector.views.payload import Payload as StripPayload
 from inspector.views.prompt_blocks import prompt_blocks, prompt_label
-from inspector.views.prompt_rows import headline_with_prompt, prompt_warnings
-from inspector.views.rows import event_rows, field_rows
+from inspector.views.rows import event_rows
 from inspector.views.strip import empty_strip, strip
 from inspector.views.strip.comparison import ComparedRow, comparison_strip
 from inspector.views.strip.growth import stream_position
-from inspector.views.summary import Fix, summary
+from inspector.views.summary import Fix
 
 __all__ = [
     "FAULTS",
@@ -148,6 +147,7 @@ __all__ = [
     "SWEEP_WARM_UP",
     "UNSTREAMED",
     "Advice",
+    "AuditResult",
     "Budget",
     "Builtin",
     "CaptureError",
@@ -162,6 +162,7 @@ __all__ = [
     "DiagnosisOutcome",
     "DiffPart",
     "Failure",
+    "FieldRow",
     "FirstDifference",
     "Fix",
     "Issue",
@@ -240,14 +241,11 @@ __all__ = [
     "explain",
     "failure_words",
     "fault_rows",
-    "field_rows",
     "figure",
-    "figures",
     "findings_csv",
     "findings_json",
     "group_cells",
     "has_output",
-    "headline_with_prompt",
     "is_log",
     "json_bytes",
     "kind_label",
@@ -279,8 +277,6 @@ __all__ = [
     "progress_words",
     "prompt_blocks",
     "prompt_label",
-    "prompt_of",
-    "prompt_warnings",
     "prompts_of_bytes",
     "prompts_of_text",
     "python_reading",
@@ -293,7 +289,6 @@ __all__ = [
     "say_once_that_none_is_accepted",
     "scan_example",
     "scan_stamp",
-    "schema_violations",
     "script_asks",
     "script_controls",
     "shifts",
@@ -301,7 +296,6 @@ __all__ = [
     "spec_of",
     "stream_position",
     "strip",
-    "summary",
     "time_name",
     "timing_rows",
     "trusted_hosts",
@@ -310,6 +304,5 @@ __all__ = [
     "unique_runs",
     "value_words",
     "version_words",
-    "violations_sentence",
     "worst_rows",
 ]

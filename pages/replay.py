@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from inspector import Level, dashboard
+from inspector import Level
 from pages.parts.replay import clients, events, overview
 from pages.ui import captures, charts, downloads, opening, pickers, state
 from pages.ui.banner import banner
@@ -40,21 +40,13 @@ with bar:
         downloads.capture_downloads(inspection), key="replay_download", caption=downloads.REPORT_WARNING
     )
 choice = pickers.choice(session, inspection)
-prompt = captures.prompt(capture.digest, inspection)
-warned = inspection.verdict.level is Level.CLEAN and prompt is not None and dashboard.prompt_warnings(prompt)
-level = "prompt warning" if warned else inspection.verdict.level
+result = captures.result(capture.digest, choice, inspection)
+level = "prompt warning" if result.level is Level.CLEAN and result.prompt_warnings else result.level
 st.set_page_config(page_title=f"{level}: {capture.name} · Replay · Harmony Inspector")
-row = captures.fact_row(capture.digest, choice, inspection)
 parts = captures.field_parts(capture.digest, choice, inspection)
-violations = captures.violations(capture.digest, inspection)
-readable = dashboard.violations_sentence(violations)
 banner(
-    inspection,
-    choice=choice,
-    chips=row,
-    prompt=prompt,
+    result,
     rows=parts,
-    notes=[] if readable is None else [readable],
     session=session,
     example=captures.is_built_in(capture.name) or captures.is_of_matrix(capture.name),
     key="replay_banner",
@@ -66,7 +58,7 @@ strip(payload, session, key="replay_strip")
 number = events.opened_event(session, inspection, choice, payload)
 raw_events(payload, session.selection.token, [events.raw(inspection, number)], key="replay_raw")
 # Whatever a current SDK cannot read has a violation; for captures of the matrix, older ones were asked too.
-about_clients = ["Clients"] if violations or captures.is_of_matrix(capture.name) else []
+about_clients = ["Clients"] if result.violations or captures.is_of_matrix(capture.name) else []
 sections = ["Texts", "Timeline", "Events", *about_clients, "Request"]
 opened = section(session, sections, key="replay_section")
 session.show_address()
@@ -77,8 +69,8 @@ elif opened == "Timeline":
 elif opened == "Events":
     events.events(session, inspection, choice, payload)
 elif opened == "Clients":
-    clients.clients(session, capture, payload)
+    clients.clients(session, capture, result.violations, payload)
 elif opened == "Request":
-    if prompt is not None:
-        prompt_block(prompt, key="replay_prompt")
+    if result.prompt is not None:
+        prompt_block(result.prompt, key="replay_prompt")
     events.request(inspection)

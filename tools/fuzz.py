@@ -44,7 +44,7 @@ from inspector.views.encoding import json_bytes
 from inspector.views.exports import findings_csv
 from inspector.views.junit import audit_junit
 from inspector.views.report import html_report, markdown_report
-from inspector.views.rows import audit_row
+from inspector.views.rows import audit_dict
 from inspector.views.sarif import audit_sarif
 from inspector.views.strip import strip
 from tools.make_schema import schema
@@ -263,7 +263,7 @@ def check(content: bytes, rng: random.Random) -> str:
 
 
 def _check_shown(inspection: Inspection, rng: random.Random) -> None:
-    row = json.loads(json.dumps(audit_row(inspection.name, inspection), allow_nan=False))
+    row = json.loads(json.dumps(audit_dict(inspection), allow_nan=False))
     for error in _schema().iter_errors(row):
         raise Wrong(f"the schema: {error.json_path}: {error.message:.200}")
     if rng.random() < 1 / 2:

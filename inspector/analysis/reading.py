@@ -234,6 +234,11 @@ class Reading:
         return self.header.server_version or self.engine.version_of(self.stream.fingerprint)
 
     @property
+    def model(self) -> Any:
+        """The model's name in the capture, else in the response, else in the request."""
+        return self.header.model or self.stream.model or self.header.request.get("model")
+
+    @property
     def server_label(self) -> str:
         """The server's name and version, e.g. `vLLM 0.13.0`; a list of token IDs has none."""
         if not self.spec.delivers:

@@ -3,11 +3,10 @@
 from argparse import Namespace, RawDescriptionHelpFormatter
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from inspector.analysis.audit.verdict import Level
-from inspector.analysis.metrics import figures
-from inspector.analysis.prompt import PromptSeverity
+from inspector.analysis.prompt import difference_sentence
 from inspector.analysis.reading import read
 from inspector.capture.capture import Capture
 from inspector.capture.errors import InspectorError
@@ -19,18 +18,16 @@ from inspector.commands.shared import (
     fails,
     one_capture,
     one_on_standard_output,
-    tokens_known,
     write_text,
 )
 from inspector.commands.terminal import Commands, print_json, say, tell
 from inspector.files.importers import FORMATS
 from inspector.inspection.inspection import Inspection, inspect
+from inspector.views.audit_result import AuditResult
 from inspector.views.finding_groups import grouped, rest_words
 from inspector.views.junit import audit_junit
-from inspector.views.prompt_rows import headline_with_prompt
 from inspector.views.rows import audit_row, finding_words
 from inspector.views.sarif import audit_sarif
-from inspector.views.summary import summary
 
 if TYPE_CHECKING:
     from inspector.net.reference_clients import ClientReading
@@ -99,17 +96,20 @@ def run(arguments: Namespace) -> int:
             continue
         inspections.extend(of_file)
     clients = _clients(inspections) if arguments.client else [None] * len(inspections)
+    results = [
+        AuditResult(inspection, client=None if client is None else client.sentence)
+        for inspection, client in zip(inspections, clients, strict=True)
+    ]
     if arguments.json:
-        rows = [audit_row(inspection.name, inspection) for inspection in inspections]
-        for row, client in zip(rows, clients, strict=True):
-            if client is not None:
-                row["clients"] = [client.row()]
-                row["summary"]["clients"] = client.sentence
+        rows = [
+            audit_row(result) | ({} if client is None else {"clients": [client.row()]})
+            for result, client in zip(results, clients, strict=True)
+        ]
         if inspections or len(arguments.files) > 1:
             print_json(rows[0] if len(rows) == 1 and len(arguments.files) == 1 else rows)
     elif inspections and "-" not in {arguments.sarif, arguments.junit}:
-        for number, (inspection, client) in enumerate(zip(inspections, clients, strict=True)):
-            lines = _lines(inspection, client, everything=arguments.all)
+        for number, result in enumerate(results):
+            lines = _lines(result, everything=arguments.all)
             say(["", *lines] if number else lines)
         if len(inspections) > 1:
             say(["", _totals(inspections)])
@@ -158,31 +158,20 @@ def _truth(source: str | None, capture: Capture, name: str) -> Sequence[int] | N
     return read(truth).choice.tokens.ids
 
 
-def _lines(inspection: Inspection, client: "ClientReading | None", *, everything: bool) -> list[str]:
-    row: dict[str, Any] = audit_row(inspection.name, inspection)
-    metrics = figures(inspection.reading)
-    tokens = tokens_known(inspection.reading)
-    if row["tokens"]["reconstructed"]:
-        tokens = f"{count(row['reconstruction']['count'], 'token')} reconstructed"
-    if inspection.reading.spec.delivers:
-        evidence = inspection.reading.choice.evidence.words
-        facts = [inspection.reading.server_label, row["endpoint"], tokens, f"evidence: {evidence}"]
-    else:
-        facts = ["list of token IDs, no server", tokens]
-    if inspection.reading.spec.delivers and metrics.tokens_per_event_max > 1:
-        facts.append(f"up to {metrics.tokens_per_event_max:,} tokens per event")
+def _lines(result: AuditResult, *, everything: bool) -> list[str]:
+    inspection, reading, metrics = result.inspection, result.inspection.reading, result.figures
+    facts = ["list of token IDs, no server", result.tokens.words]
+    if reading.spec.delivers:
+        evidence = f"evidence: {result.choice.evidence.words}"
+        facts = [reading.server_label, reading.header.endpoint, result.tokens.words, evidence]
+        if metrics.tokens_per_event_max > 1:
+            facts.append(f"up to {metrics.tokens_per_event_max:,} tokens per event")
     if metrics.first_token_s is not None:
         facts.append(f"first token {duration(metrics.first_token_s)}")
-    differences = [] if row["prompt"] is None else row["prompt"]["differences"]
-    summed = summary(inspection)
-    headline = headline_with_prompt(
-        summed, (PromptSeverity(difference["severity"]) for difference in differences)
-    )
-    lines = [inspection.name, f"  {summed.level.upper()}: {headline}", f"  {summed.fault}"]
-    alternatives = () if inspection.cause is None else inspection.cause.alternatives
-    lines += advice_lines(inspection.advice, whole=everything, alternatives=alternatives)
-    if client_sentence := row["summary"]["clients"] if client is None else client.sentence:
-        lines.append(f"  {client_sentence}")
+    lines = [result.name, f"  {result.level.upper()}: {result.headline_with_prompt}", f"  {result.fault}"]
+    lines += advice_lines(inspection.advice, whole=everything, alternatives=result.alternatives)
+    if result.readable:
+        lines.append(f"  {result.readable}")
     lines.append(f"  {' · '.join(facts)}")
     for group in (
         [[finding] for finding in inspection.findings] if everything else grouped(inspection.findings)
@@ -195,10 +184,11 @@ def _lines(inspection: Inspection, client: "ClientReading | None", *, everything
         if finding.known_issues:
             lines.append(f"          known issues: {', '.join(finding.known_issues[:3])}")
     lines.extend(f"  note: {note}" for note in inspection.notes)
-    if differences:
-        lines.append(f"  prompt ({count(row['prompt']['tokens'], 'token')}):")
+    if result.prompt is not None and (differences := result.prompt.differences):
+        lines.append(f"  prompt ({count(len(result.prompt.ids), 'token')}):")
         lines.extend(
-            f"  {difference['severity']:7} {difference['explanation']}" for difference in differences[:_SHOWN]
+            f"  {difference.severity:7} {difference_sentence(difference)}"
+            for difference in differences[:_SHOWN]
         )
         if (more := len(differences) - _SHOWN) > 0:
             lines.append(f"          {count(more, 'more difference')}, see --json")

@@ -5,13 +5,14 @@ from collections.abc import Iterator
 
 from inspector.capture.errors import InspectorError
 from inspector.capture.formats import clip, figure
-from inspector.commands.shared import captures, one_capture, tokens_known
+from inspector.commands.shared import captures, one_capture
 from inspector.commands.terminal import Commands, print_json, printable, say, tell
 from inspector.commands.trial import add_ask_options, asked, given_without_ask
 from inspector.inspection.compare import Comparison, Lane, Outcome, compare, compare_all, diff, significance
 from inspector.inspection.inspection import Inspection, inspect
 from inspector.net.client.outcome import OutcomeKind
 from inspector.net.runs.trial import has_output
+from inspector.views.audit_result import AuditResult
 from inspector.views.comparison_rows import (
     comparison_row,
     comparison_summary,
@@ -205,15 +206,11 @@ def _span(start: int, end: int) -> str:
     return f"{start:,}" if end - start <= 1 else f"{start:,}–{end - 1:,}"
 
 
-def _tokens(inspection: Inspection) -> str:
-    return tokens_known(inspection.reading)
-
-
 def _side(inspection: Inspection) -> str:
-    choice = inspection.reading.choice
+    reading, tokens = inspection.reading, AuditResult(inspection).tokens.words
     return printable(
-        f"{inspection.name}: {inspection.reading.server_label}, {inspection.reading.header.endpoint}, "
-        f"{_tokens(inspection)}, evidence: {choice.evidence.words}, findings: {len(inspection.findings)}"
+        f"{inspection.name}: {reading.server_label}, {reading.header.endpoint}, {tokens}, "
+        f"evidence: {reading.choice.evidence.words}, findings: {len(inspection.findings)}"
     )
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from inspector.capture.errors import ConnectionFailed, StoreError
 from inspector.commands.asking import add_request_options, add_server_options, request_of, server_of
 from inspector.commands.redact import add_redact_option, fresh
-from inspector.commands.shared import tokens_known
 from inspector.commands.terminal import Commands, say, tell
 from inspector.files.store import save
 from inspector.inspection.inspection import inspect
 from inspector.inspection.masking import masked
 from inspector.net.runs.registry import Registry
+from inspector.views.audit_result import AuditResult
 
 _EXAMPLE = """example:
   python -m inspector record --base-url http://localhost:8000/v1 --model openai/gpt-oss-20b \\
@@ -86,7 +86,7 @@ def run(arguments: Namespace) -> int:
         looked = inspect(capture, name=str(path))
         pace = live_run.pace()
         rate = "" if pace.tokens_per_s is None else f", {pace.tokens_per_s:,.0f} tokens/s"
-        say(f"{path}: {len(live_run.events):,} events, {tokens_known(looked.reading)}{rate}")
+        say(f"{path}: {len(live_run.events):,} events, {AuditResult(looked).tokens.words}{rate}")
         say(f"  {looked.verdict.level.upper()}: {looked.verdict.sentence}")
         for note in live_run.outcome.notes:
             say(f"  note: {note}")

@@ -6,10 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from inspector.analysis.audit import Severity
-from inspector.analysis.reading import Reading
 from inspector.capture.capture import Capture
 from inspector.capture.errors import InspectorError
-from inspector.capture.formats import count
 from inspector.commands.terminal import print_text
 from inspector.files.store import LIMIT_BYTES, load_all, loads_all, read_at_most, replacing
 from inspector.issues import Advice, Alternative
@@ -84,14 +82,6 @@ def one_on_standard_output(arguments: Namespace) -> None:
             f"only one of --json{''.join(f', --{name} -' for name in files if hasattr(arguments, name))} "
             "can go to standard output"
         )
-
-
-def tokens_known(reading: Reading) -> str:
-    """The number of tokens of a response in words: of IDs, or else as the server counted."""
-    if reading.choice.has_ids:
-        return count(len(reading.choice.tokens), "token")
-    counted = reading.stream.counted
-    return "token count unknown" if counted is None else f"{count(counted, 'token')} by the server's count"
 
 
 def advice_lines(

@@ -29,7 +29,7 @@ from inspector.net.client.server_info import trust
 from inspector.protocol.harmony.vocab import Marker
 from inspector.protocol.wire.event_json import dumps
 from inspector.protocol.wire.stream import error_in, loads
-from inspector.views.rows import audit_row
+from inspector.views.rows import audit_dict
 
 _SCALE_OUT: Final = "--enable-scale-out"
 _SCALE_OUT_FROM: Final = version_key("0.30.0")
@@ -378,9 +378,9 @@ def derendered_row(derendered: Derendered) -> dict[str, Any]:
             if derendered.prompt_ids is None or derendered.rendered is None
             else list(derendered.prompt_ids) == list(derendered.rendered),
         },
-        "served": audit_row("served", derendered.served),
+        "served": audit_dict(derendered.served) | {"file": "served"},
         **dict.fromkeys(("streamed", "whole")),
-        **{name: audit_row(name, inspection) for name, inspection in derendered.responses.items()},
+        **{name: audit_dict(response) | {"file": name} for name, response in derendered.responses.items()},
         "refused": dict(derendered.rejections),
     }
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from inspector.capture.capture import render
 from inspector.inspection.inspection import Inspection
-from inspector.views.rows import audit_row, finding_row
+from inspector.views.rows import audit_dict, finding_row
 from inspector.views.spreadsheets import csv_text
 
 _HEAD: Final = ("kind", "severity", "explanation")
@@ -19,7 +19,7 @@ def capture_lines(inspection: Inspection) -> str:
 
 def findings_json(inspection: Inspection) -> str:
     """What `audit --json` prints for the capture."""
-    return json.dumps(audit_row(inspection.name, inspection), indent=2) + "\n"
+    return json.dumps(audit_dict(inspection), indent=2) + "\n"
 
 
 def findings_csv(inspection: Inspection) -> str:

@@ -1,39 +1,18 @@
 """Flat rows of a prompt for `audit --json`, `tokens --prompt` and the pages."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from inspector.analysis.audit.verdict import Level
 from inspector.analysis.prompt import (
     MessageState,
     Prompt,
     PromptDifference,
     PromptMessage,
-    PromptSeverity,
     difference_sentence,
 )
-from inspector.capture.formats import count
 from inspector.protocol.harmony.text import texts
 from inspector.protocol.harmony.vocab import token_bytes
-from inspector.views.summary import Summary
-
-
-def headline_with_prompt(summary: Summary, severities: Iterable[PromptSeverity]) -> str:
-    """The headline; that of a clean capture names the prompt's warnings, which are listed below it."""
-    warnings = list(severities).count(PromptSeverity.WARNING)
-    if summary.level is not Level.CLEAN or not warnings:
-        return summary.headline
-    return f"{summary.headline} The prompt has {count(warnings, 'warning')}, see below."
-
-
-def prompt_warnings(prompt: Prompt) -> list[str]:
-    """The warnings about a prompt, in sentences."""
-    return [
-        difference_sentence(difference)
-        for difference in prompt.differences
-        if difference.severity is PromptSeverity.WARNING
-    ]
 
 
 def prompt_row(prompt: Prompt | None) -> dict[str, Any] | None:

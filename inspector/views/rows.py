@@ -10,20 +10,17 @@ from typing import Any
 
 from inspector.analysis.alignment import reconstructed_cells
 from inspector.analysis.audit import Finding, explain, title
-from inspector.analysis.event_schema import schema_violations, violations_sentence
 from inspector.analysis.metrics import Figures
-from inspector.analysis.prompt import prompt_of
 from inspector.analysis.reading import ChoiceReading, Reading
-from inspector.capture.deltas import Texts, is_tool_name
-from inspector.inspection.inspection import Examined, Inspection
+from inspector.capture.deltas import Texts
+from inspector.inspection.inspection import Inspection
 from inspector.issues import Cause, Situation, advice_row, first_step, issues
 from inspector.protocol.harmony.reconstruction import Reconstruction
 from inspector.protocol.harmony.text import text_of, texts
 from inspector.protocol.harmony.vocab import token_bytes
-from inspector.views.lane_labels import lane_labels
+from inspector.views.audit_result import AuditResult
 from inspector.views.payload import IssueRow
 from inspector.views.prompt_rows import prompt_row
-from inspector.views.summary import summary
 
 
 def cause_row(cause: Cause | None) -> dict[str, Any] | None:
@@ -94,16 +91,15 @@ def texts_row(side: Texts | None) -> dict[str, Any] | None:
     return row
 
 
-def audit_row(name: str, inspection: Inspection) -> dict[str, Any]:
+def audit_row(result: AuditResult) -> dict[str, Any]:
     """What `audit --json` prints for one capture."""
+    inspection, choice = result.inspection, result.choice
     reading, verdict = inspection.reading, inspection.verdict
-    violations = schema_violations(inspection.capture)
-    choice = reading.choice
     error = next(iter(inspection.transmission.errors), None)
     row: dict[str, Any] = {
-        "file": name,
+        "file": result.name,
         "endpoint": str(reading.header.endpoint),
-        "model": reading.header.model or reading.stream.model or reading.header.request.get("model"),
+        "model": reading.model,
         "server": reading.engine.name,
         "gateway": None if reading.gateway is None else reading.gateway.name,
         "server_version": reading.server_version,
@@ -119,7 +115,12 @@ def audit_row(name: str, inspection: Inspection) -> dict[str, Any]:
             "cause": cause_row(inspection.cause),
         },
         "causes": [advice_row(advice) for advice in inspection.advice],
-        "summary": {**summary(inspection).row(), "clients": violations_sentence(violations)},
+        "summary": {
+            "headline": result.headline,
+            "fault": result.fault,
+            "fixes": [{"text": fix.words, "url": fix.url} for fix in result.fixes],
+            "clients": result.readable,
+        },
         **_choice_row(choice),
         "error": None
         if error is None
@@ -130,8 +131,8 @@ def audit_row(name: str, inspection: Inspection) -> dict[str, Any]:
             for finding, cause in zip(inspection.findings, inspection.causes, strict=True)
         ],
         "notes": list(inspection.notes),
-        "prompt": prompt_row(prompt_of(reading)),
-        "violations": [violation.row() for violation in violations],
+        "prompt": prompt_row(result.prompt),
+        "violations": [violation.row() for violation in result.violations],
         "clients": [],
     }
     if len(reading.choices) > 1:
@@ -144,7 +145,7 @@ def audit_row(name: str, inspection: Inspection) -> dict[str, Any]:
 
 def audit_dict(inspection: Inspection) -> dict[str, Any]:
     """What `audit --json` prints, as docs/audit.schema.json describes it; JSON values only."""
-    return audit_row(inspection.name, inspection)
+    return audit_row(AuditResult(inspection))
 
 
 def _choice_row(choice: ChoiceReading) -> dict[str, Any]:
@@ -240,33 +241,6 @@ def event_rows(reading: Reading, start: int = 0, end: int | None = None) -> list
             }
         )
     return rows
-
-
-def field_rows(inspection: Examined, choice: ChoiceReading | None = None) -> list[dict[str, Any]]:
-    """Generated and delivered text, one row per field; `label` names it as the picture does.
-
-    `generated` is None where it is unknown. `equal` is False only where the audit has a finding on the field,
-    and None where nothing is known; `state` and in words `note` say why texts that differ are right. Without
-    token ids `generated` is the server's final text, and `source` says so.
-    """
-    choice = choice or inspection.reading.choice
-    fields = inspection.fields(choice)
-    names = [field.generated or field.delivered or "" for field in fields if is_tool_name(field.field)]
-    labels = lane_labels(choice, [field.field for field in fields], calls=names)
-    return [
-        {
-            "field": field.field,
-            "label": label,
-            "generated": field.generated,
-            "delivered": field.delivered,
-            "equal": field.state.equal,
-            "state": str(field.state),
-            "note": field.state.note,
-            "source": str(choice.evidence),
-            "source_words": choice.evidence.words,
-        }
-        for field, label in zip(fields, labels, strict=True)
-    ]
 
 
 def figure_row(figures: Figures) -> dict[str, Any]:

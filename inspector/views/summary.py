@@ -1,4 +1,4 @@
-"""What happened, in the client's terms: a headline, whose fault it is, and what repairs it.
+"""What the client got, in a headline, and what repairs it.
 
 The headline is made from the codes of findings and the delivered texts, never from sentences. What the server
 or the model did, and what that was checked against, is the verdict's to say.
@@ -7,7 +7,7 @@ or the model did, and what that was checked against, is the verdict's to say.
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, assert_never
+from typing import Final, assert_never
 
 from inspector.analysis.audit import Finding
 from inspector.analysis.audit.facts import HarmonyText
@@ -18,7 +18,7 @@ from inspector.analysis.reading import ChoiceReading
 from inspector.capture.deltas import CONTENT, REASONING, TEXT, tool_index
 from inspector.capture.formats import clip, count, listed
 from inspector.inspection.inspection import Examined
-from inspector.issues import Advice, Issue, Situation
+from inspector.issues import Issue, Situation
 from inspector.issues.issue import Step
 from inspector.issues.steps import measured
 
@@ -49,68 +49,16 @@ class Fix:
         return f"To tell them apart: `{self.text}`" if self.command else self.text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
-    """A capture in a few lines."""
-
-    level: Level
-    headline: str
-    """What the client got, or did not get."""
-    blame: str
-    """Whose fault it is, the first sentence of `fault`; empty where that is unknown."""
-    fault: str
-    """Whose fault it is, what was done, and what that was checked against."""
-    proof: str
-    """The end of `fault` that says how that is known; empty where nothing is wrong, or nobody is blamed."""
-    fixes: tuple[Fix, ...]
-    """What to do, with links; empty where nothing is known or needed."""
-    others: tuple[str, ...]
-    """The less likely causes, as they are ranked."""
-    decided: bool
-    """False where another cause remains, which `fixes` then names, with how to tell them apart."""
-
-    def row(self) -> dict[str, Any]:
-        """The section `summary` of `audit --json`."""
-        return {
-            "headline": self.headline,
-            "fault": self.fault,
-            "fixes": [{"text": fix.words, "url": fix.url} for fix in self.fixes],
-        }
-
-
-def summary(examined: Examined, choice: ChoiceReading | None = None) -> Summary:
-    """The summary of one choice, by default the first."""
-    choice = choice or examined.reading.choice
-    verdict = examined.verdict
-    headline = _headline(examined, choice)
-    whole = headline is not None and verdict.level is not Level.CLEAN
-    reason = verdict.why.removeprefix(verdict.blame).lstrip()
-    return Summary(
-        level=verdict.level,
-        headline=verdict.sentence if headline is None else headline,
-        blame=verdict.blame,
-        fault=f"{verdict.blame} {verdict.sentence} {reason}".strip() if whole else verdict.why,
-        proof=reason if whole and verdict.blame else "",
-        fixes=tuple(fixes(examined)),
-        others=tuple(map(_with_match, examined.advice[1:])),
-        decided=examined.cause is None or not examined.cause.alternatives,
-    )
-
-
-def _with_match(advice: Advice) -> str:
-    return f"{advice.issue.title} (match: {advice.answer.match})"
-
-
-def _headline(examined: Examined, choice: ChoiceReading) -> str | None:
-    """What the client got; None where only the verdict's own sentence says it."""
+def headline(examined: Examined, choice: ChoiceReading, texts: Sequence[FieldTexts]) -> str | None:
+    """What the client got of a choice, by its `texts`; None where only the verdict's own sentence says it."""
     if examined.verdict.level is Level.UNKNOWN or not examined.reading.spec.delivers:
         return None
-    fields = {row.field: row for row in examined.fields(choice)}
+    fields = {row.field: row for row in texts}
     findings = [finding for finding in examined.findings if finding.choice == choice.index]
     if examined.verdict.level is Level.CLEAN:
         return None if examined.reading.stopped else _everything(fields)
     return next(
-        (sentence for headline in _HEADLINES if (sentence := headline(choice, fields, findings)) is not None),
+        (sentence for rule in _HEADLINES if (sentence := rule(choice, fields, findings)) is not None),
         None,
     )
 

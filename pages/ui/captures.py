@@ -13,16 +13,14 @@ import streamlit as st
 import inspector
 from inspector import Capture, Endpoint, Inspection, InspectorError, Kind, Level, Severity, dashboard
 from inspector.dashboard import (
+    AuditResult,
     CaptureError,
     ClientReading,
     LiveRun,
-    Prompt,
     RunState,
     Shelf,
     Upload,
-    Violation,
 )
-from pages.ui.banner import FactRow, facts, times
 from pages.ui.fields import parts
 from pages.ui.state import Opened, Selection, Session
 from pages.ui.strip import Payload, pack
@@ -298,17 +296,10 @@ def payload(digest: str, choice: int, _inspection: Inspection) -> Payload:
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def fact_row(digest: str, choice: int, _inspection: Inspection) -> tuple[FactRow, FactRow]:
-    """The facts and the times of one choice, for the line under the verdict."""
+def result(digest: str, choice: int, _inspection: Inspection) -> AuditResult:
+    """What was found in one choice."""
     del digest
-    return facts(_inspection, choice), times(_inspection, choice)
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def violations(digest: str, _inspection: Inspection) -> Sequence[Violation]:
-    """Where the events break the published schema."""
-    del digest
-    return dashboard.schema_violations(_inspection.capture)
+    return AuditResult(_inspection, choice)
 
 
 @st.cache_resource(max_entries=16, show_spinner="The openai SDK reads the response")
@@ -321,15 +312,7 @@ def client_reading(digest: str, _inspection: Inspection) -> ClientReading | None
 @st.cache_resource(max_entries=16, show_spinner=False)
 def field_parts(digest: str, choice: int, _inspection: Inspection) -> list[dict[str, Any]]:
     """Generated and delivered text of one choice, one row per field, with the differences."""
-    del digest
-    return parts(dashboard.field_rows(_inspection, _inspection.reading.choices[choice]))
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def prompt(digest: str, _inspection: Inspection) -> Prompt | None:
-    """The prompt of a capture; None when its tokens are unknown."""
-    del digest
-    return dashboard.prompt_of(_inspection.reading)
+    return parts(result(digest, choice, _inspection).fields)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)

@@ -19,7 +19,7 @@ from inspector.inspection.inspection import diagnose, inspect
 from inspector.issues.captures import answers_of_findings
 from inspector.issues.cause import leading, situation_among
 from inspector.views.report import markdown_report
-from inspector.views.rows import audit_row
+from inspector.views.rows import audit_dict
 from inspector.views.strip import strip
 from tests.support.builtin import CAPTURES
 from tests.support.command import ROOT
@@ -72,7 +72,7 @@ def test_each_thing_is_derived_once(name: str) -> None:
         inspection = inspect(capture)
         assert inspection.findings
         strip(inspection, key=name)
-        audit_row(name, inspection)
+        audit_dict(inspection)
         markdown_report(inspection)
         diagnose(inspection)
 

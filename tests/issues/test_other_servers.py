@@ -12,7 +12,7 @@ from inspector.issues import Situation, catalogue, links_for, steps_for
 from inspector.issues.ranking import possible_on
 from inspector.lab.results import OTHER_SERVERS, MatrixRun, captures_of, load_runs
 from inspector.protocol.engines import DEFAULT, ENGINES, UNKNOWN, Engine
-from inspector.views.summary import summary
+from inspector.views.summary import fixes
 from tools.cause_rates import Mode, as_mode
 
 OF_VLLM = re.compile(r"vLLM|\b0\.[123]\d\b|--(?:tool|reasoning|enable|enforce|override|generation|stream)")
@@ -32,7 +32,7 @@ def advice(inspection: Inspection) -> Iterator[str]:
             *diagnosis.steps_for(answer.issue),
             *diagnosis.links_for(answer.issue),
         )
-    for fix in summary(inspection).fixes:
+    for fix in fixes(inspection):
         yield f"{fix.text} {fix.url or ''}"
 
 

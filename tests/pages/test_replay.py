@@ -78,10 +78,7 @@ def test_every_built_in_capture_is_drawn_with_the_verdict_that_the_command_print
     app = page(capture=name)
     capture = inspector.load(next(row.path for row in dashboard.builtin() if row.name == name))
     inspection = inspector.inspect(capture)
-    assert (
-        banner(app)["sentence"].removesuffix(" The prompt has 1 warning, see below.")
-        == dashboard.summary(inspection).headline
-    )
+    assert banner(app)["sentence"] == dashboard.AuditResult(inspection).headline_with_prompt
     assert inspection.verdict.sentence in banner(app)["sentence"] + banner(app)["why"] or (
         inspection.verdict.level == "clean"
     )

@@ -17,7 +17,7 @@ from inspector.cli import main
 from inspector.files.store import builtin, load, load_all
 from inspector.inspection.inspection import Inspection, inspect
 from inspector.lab.results import all_runs, capture_of
-from inspector.views.rows import audit_row
+from inspector.views.rows import audit_dict
 from tests.support.command import ROOT
 from tools.make_schema import schema, text
 
@@ -38,7 +38,7 @@ STRICT = jsonschema.Draft202012Validator(strict(schema()))
 
 
 def row(one: Inspection) -> dict[str, Any]:
-    printed = json.dumps(audit_row(one.name, one))
+    printed = json.dumps(audit_dict(one))
     found: dict[str, Any] = json.loads(printed)
     return found
 

@@ -15,7 +15,7 @@ from inspector.fleet.watch.spans import span_of
 from inspector.inspection.inspection import Inspection, inspect
 from inspector.views.encoding import json_bytes
 from inspector.views.report import html_report, markdown_report
-from inspector.views.rows import audit_row
+from inspector.views.rows import audit_dict
 from inspector.views.strip import strip
 from tests.support.mutated import kinds_of_places, mutated_files, with_value
 from tools.make_schema import schema
@@ -41,7 +41,7 @@ def inspected(content: bytes) -> Iterator[Inspection]:
     with suppress(InspectorError):  # what is no capture is refused in one sentence
         for capture in loads_all(content, "capture"):
             inspection = inspect(capture, name="capture")
-            row = json.loads(json.dumps(audit_row(inspection.name, inspection)))
+            row = json.loads(json.dumps(audit_dict(inspection)))
             assert [f"{error.json_path}: {error.message:.99}" for error in SCHEMA.iter_errors(row)] == []
             yield inspection
 

@@ -3,7 +3,7 @@ import json
 from inspector.analysis.reading import read
 from inspector.capture.capture import Capture, Endpoint, Event, Header
 from inspector.inspection.inspection import inspect
-from inspector.views.rows import audit_row, field_rows, finding_words, message_rows, token_rows
+from inspector.views.rows import audit_dict, finding_words, message_rows, token_rows
 from tests.support.streams import CLOSED, GOOD, LEAK, chat, chat_chunk, tool_response
 
 TOOL = (
@@ -18,7 +18,7 @@ TOOL = (
 
 def test_an_audit_row_has_the_keys_of_the_contract() -> None:
     inspection = inspect(chat(LEAK), name="leak.jsonl")
-    row = audit_row(inspection.name, inspection)
+    row = audit_dict(inspection)
     contract = {"file", "endpoint", "model", "server_version", "evidence", "tokens", "messages", "generated"}
     assert contract | {"delivered", "error", "findings"} <= set(row)
     assert (row["file"], row["endpoint"], row["model"]) == ("leak.jsonl", "chat", "gpt-oss")
@@ -39,7 +39,7 @@ def test_an_audit_row_has_the_keys_of_the_contract() -> None:
 
 def test_tool_calls_are_listed_with_name_and_arguments() -> None:
     row = inspect(chat(TOOL, finish="tool_calls"))
-    printed = audit_row("", row)
+    printed = audit_dict(row)
     call = {"name": "get_weather", "arguments": '{"city":"Paris"}'}
     assert printed["generated"]["tool_calls"] == printed["delivered"]["tool_calls"] == [call]
     assert printed["findings"] == []
@@ -53,7 +53,7 @@ def test_tool_calls_are_listed_with_name_and_arguments() -> None:
 
 def test_audit_row_without_ids_has_no_generated_text() -> None:
     inspection = inspect(chat(GOOD, with_ids=False))
-    row = audit_row("", inspection)
+    row = audit_dict(inspection)
     assert row["generated"] is None
     assert row["evidence"] == "none"
 
@@ -80,7 +80,7 @@ def test_token_rows_name_state_message_channel_event_and_arrival() -> None:
 def test_token_rows_of_reconstructed_tokens() -> None:
     lossy = tool_response("0.14.1", 3)
     inspection = inspect(lossy)
-    row = audit_row("", inspection)
+    row = audit_dict(inspection)
     assert row["tokens"] == {"count": 0, "by_channel": {}, "reconstructed": True}
     assert row["reconstruction"] == {
         "certainty": "ambiguous",
@@ -101,13 +101,6 @@ def test_token_rows_of_reconstructed_tokens() -> None:
     json.dumps(rows)
 
 
-def test_field_rows_have_both_sides() -> None:
-    rows = {row["field"]: row for row in field_rows(inspect(chat(LEAK)))}
-    assert rows["reasoning"]["generated"] == "Need weather."
-    assert rows["reasoning"]["delivered"] == "Need"
-    assert rows["content"]["equal"] is False
-
-
 def test_audit_row_of_several_choices() -> None:
     data = [
         chat_chunk([200005, 17196, 200008, 13225], {"content": "Hello"}, index=0),
@@ -120,7 +113,7 @@ def test_audit_row_of_several_choices() -> None:
         header=Header(endpoint=Endpoint.CHAT), events=[Event(chunk) for chunk in data], end=CLOSED
     )
     inspection = inspect(capture)
-    row = audit_row("", inspection)
+    row = audit_dict(inspection)
     assert [choice["generated"]["content"] for choice in row["choices"]] == ["Hello", "Hi"]
     assert inspection.findings == []
 

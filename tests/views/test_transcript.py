@@ -7,7 +7,7 @@ import inspector
 from inspector.analysis.audit import Code
 from inspector.capture.capture import Capture, Endpoint, Event, EventKind, Header
 from inspector.protocol.harmony.text import text_of
-from inspector.views.rows import field_rows
+from inspector.views.audit_result import AuditResult
 from inspector.views.strip import strip
 from tests.support.pictures import check, lane_text
 from tests.support.random_scripts import parsed, random_script
@@ -52,7 +52,7 @@ def test_the_fields_have_what_the_transcript_has() -> None:
         "<|channel|>commentary to=functions.add<|message|>{}"
     )
     seen = inspector.inspect(answered(text))
-    rows = {row["field"]: (row["label"], row["generated"], row["equal"]) for row in field_rows(seen)}
+    rows = {row.field: (row.label, row.generated, row.state.equal) for row in AuditResult(seen).fields}
     assert rows == {
         "reasoning": ("reasoning", "Add.", False),
         "content": ("answer", "", False),

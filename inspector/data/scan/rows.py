@@ -169,7 +169,6 @@ def _add(rows: Rows, place: dict[str, Any], capture: Capture) -> None:
 def _facts(inspection: Inspection) -> dict[str, Any]:
     reading, judged, cause = inspection.reading, inspection.verdict, inspection.cause
     header = reading.header
-    model = header.model or reading.stream.model or header.request.get("model")
     version = _clean(reading.server_version, VERSION_AT_MOST) if reading.server_version else None
     started = _moment(header.started_at)
     tokens = sum(len(choice.tokens) for choice in reading.choices)
@@ -181,7 +180,7 @@ def _facts(inspection: Inspection) -> dict[str, Any]:
     return {
         "started_at": started,
         "day": None if started is None else started.date().isoformat(),
-        "model": _text(model),
+        "model": _text(reading.model),
         "version": version,
         "version_order": None if version is None else version_order(version),
         "front_end": None if reading.engine is UNKNOWN or reading.engine.may_be else reading.engine.name,

@@ -38,7 +38,7 @@ def differing(left: Reading, right: Reading) -> tuple[Setting, ...]:
 def _settings(reading: Reading) -> Iterator[tuple[str, object]]:
     yield "version", reading.server_version
     yield "endpoint", str(reading.header.endpoint)
-    yield "model", reading.header.model or reading.stream.model or reading.header.request.get("model")
+    yield "model", reading.model
     if reading.header.status is not None:
         yield "status", reading.header.status
     skipped = {"model"}

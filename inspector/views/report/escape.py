@@ -30,7 +30,8 @@ def masked(text: str) -> str:
 
 
 def named(text: str) -> str:
-    """Text with invisible characters spelled as ⟨U+202E⟩; line feeds and tabs stay."""
+    """Text with keys masked and invisible characters spelled as ⟨U+202E⟩; line feeds and tabs stay."""
+    text = masked(text)
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() or char in _PLAIN else f"⟨U+{ord(char):04X}⟩" for char in text)

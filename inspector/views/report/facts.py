@@ -2,23 +2,22 @@
 
 import re
 import shlex
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from json import dumps
 from pathlib import PurePath
-from typing import Any, Final
+from typing import Final
 
 from inspector.analysis.audit import Finding, Severity
-from inspector.analysis.metrics import Figures, figures
 from inspector.capture.redaction import redact
 from inspector.capture.version import __version__
 from inspector.inspection.inspection import Inspection
 from inspector.issues import Advice
 from inspector.protocol.engines import DEFAULT
+from inspector.views.audit_result import AuditResult, FieldRow
 from inspector.views.report.escape import masked
 from inspector.views.report.shrink import Reproduction, reproduce
-from inspector.views.rows import field_rows
-from inspector.views.summary import summary
 
 _ISSUES_SHOWN: Final = 5
 LINKS_SHOWN: Final = 3
@@ -29,75 +28,76 @@ _SCRIPT_SHOWN: Final = 4_096
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """The content of a report; texts are masked, not yet escaped."""
+    """What a report says: the result of the audit, and what only reports have. Nothing is escaped yet."""
 
+    result: AuditResult
     name: str
     """File name without folders."""
-    sentence: str
-    why: str
-    known_issue: str
-    environment: tuple[tuple[str, str], ...]
-    findings: tuple[Finding, ...]
-    fields: tuple[dict[str, Any], ...]
-    """Rows of `rows.field_rows`: generated against delivered."""
+    environment: Sequence[tuple[str, str]]
+    fields: Sequence[FieldRow]
+    """Generated against delivered, with keys masked, as the two are drawn in pieces."""
     choices_left_out: int
     """Choices whose texts are omitted."""
     wrong_left_out: int
     """Of these, how many have findings."""
-    drawn: int | None
-    """The choice whose tokens are drawn, where there are several."""
-    figures: Figures
     shown_by: Finding | None
     """The finding that `reproduction` reproduces."""
     reproduction: Reproduction | None
-    advice: tuple[Advice, ...]
-    """The causes that are named, with what to do about each."""
     request: str
     """The request as JSON, truncated if long."""
-    replay: tuple[str, ...]
+    replay: Sequence[str]
     """Shell commands that reproduce the result."""
-    notes: tuple[str, ...]
+
+    @property
+    def drawn(self) -> int | None:
+        """The choice whose tokens are drawn, where there are several."""
+        return self.result.choice.index if len(self.result.inspection.reading.choices) > 1 else None
+
+    @property
+    def advice(self) -> Sequence[Advice]:
+        """The causes that are named, with what to do about each."""
+        return self.result.inspection.advice[:_ISSUES_SHOWN]
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What else a reader should know."""
+        readable = () if self.result.readable is None else (self.result.readable,)
+        return (*self.result.prompt_warnings, *readable, *self.result.inspection.notes)
 
 
-def facts(one: Inspection) -> Facts:
+def facts(inspection: Inspection) -> Facts:
     """Collect the facts of one capture."""
-    reading = one.reading
-    shown_by, reproduction = _reproduction(one)
-    metrics, summed = figures(reading), summary(one)
+    reading = inspection.reading
+    shown_by, reproduction = _reproduction(inspection)
     request = masked(dumps(redact(reading.header.request), indent=2, ensure_ascii=False))
     if len(request) > _REQUEST_SHOWN:
         request = f"{request[:_REQUEST_SHOWN]}\n… and {len(request) - _REQUEST_SHOWN:,} more characters"
-    several = len(reading.choices) > 1
-    wrong = {finding.choice for finding in one.findings} & {choice.index for choice in reading.choices}
+    wrong = {finding.choice for finding in inspection.findings}
+    choices = [AuditResult(inspection, number) for number in range(len(reading.choices))]
+    result = choices[0]
     # With many choices, first those with findings.
-    shown_choices = sorted(reading.choices, key=lambda choice: choice.index not in wrong)[:_CHOICES_SHOWN]
-    rows = [
-        {
-            **row,
-            **{side: None if row[side] is None else masked(row[side]) for side in ("generated", "delivered")},
-            "field": f"choice {choice.index}, {row['field']}" if several else row["field"],
-        }
-        for choice in shown_choices
-        for row in field_rows(one, choice)
-    ]
+    choices.sort(key=lambda shown: shown.choice.index not in wrong)
+    wrong_choices = sum(shown.choice.index in wrong for shown in choices)
     return Facts(
-        name=PurePath(one.name.replace("\\", "/")).name or "capture",
-        sentence=masked(summed.headline),
-        why=masked(summed.fault),
-        known_issue=masked(one.verdict.known),
-        environment=tuple(_environment(one, metrics)),
-        findings=tuple(one.findings),
-        fields=tuple(rows),
-        choices_left_out=len(reading.choices) - len(shown_choices),
-        wrong_left_out=max(len(wrong) - len(shown_choices), 0),
-        drawn=reading.choice.index if several else None,
-        figures=metrics,
+        result=result,
+        name=PurePath(inspection.name.replace("\\", "/")).name or "capture",
+        environment=_environment(result),
+        fields=[
+            replace(
+                row,
+                generated=row.generated and masked(row.generated),
+                delivered=row.delivered and masked(row.delivered),
+                field=f"choice {shown.choice.index}, {row.field}" if len(choices) > 1 else row.field,
+            )
+            for shown in choices[:_CHOICES_SHOWN]
+            for row in shown.fields
+        ],
+        choices_left_out=max(len(choices) - _CHOICES_SHOWN, 0),
+        wrong_left_out=max(wrong_choices - _CHOICES_SHOWN, 0),
         shown_by=shown_by,
         reproduction=reproduction,
-        advice=tuple(one.advice[:_ISSUES_SHOWN]),
         request=request if reading.header.request else "",
-        replay=tuple(_replay(one, reproduction, metrics)),
-        notes=tuple(masked(note) for note in one.notes),
+        replay=_replay(result, reproduction),
     )
 
 
@@ -114,16 +114,16 @@ def _reproduction(inspection: Inspection) -> tuple[Finding | None, Reproduction 
     return made[0] if made else (None, None)
 
 
-def _environment(inspection: Inspection, metrics: Figures) -> list[tuple[str, str]]:
-    reading, header = inspection.reading, inspection.reading.header
+def _environment(result: AuditResult) -> list[tuple[str, str]]:
+    reading, header = result.inspection.reading, result.inspection.reading.header
     rows = [
         ("server", reading.server_label),
         ("endpoint", reading.spec.full_path if reading.spec.path else "a list of token IDs"),
-        ("model", str(header.model or reading.stream.model or header.request.get("model") or "unknown")),
-        ("evidence", reading.choice.evidence.words),
+        ("model", str(reading.model or "unknown")),
+        ("evidence", result.choice.evidence.words),
     ]
-    if metrics.tokens_per_event_max:
-        rows.append(("tokens per event", f"up to {metrics.tokens_per_event_max}"))
+    if result.figures.tokens_per_event_max:
+        rows.append(("tokens per event", f"up to {result.figures.tokens_per_event_max}"))
     if reading.stream.fingerprint:
         rows.append(("system_fingerprint", reading.stream.fingerprint))
     rows.extend(
@@ -168,11 +168,11 @@ def _file(name: str) -> str:
     return f"{clean.removesuffix('.jsonl') or 'capture'}.jsonl"
 
 
-def _replay(inspection: Inspection, reproduction: Reproduction | None, metrics: Figures) -> list[str]:
-    path = _file(inspection.name)
+def _replay(result: AuditResult, reproduction: Reproduction | None) -> list[str]:
+    path, reading = _file(result.name), result.inspection.reading
     file = shlex.quote(path)
     commands = ["# in the folder of the capture", f"python -m inspector audit {file}"]
-    spec = inspection.reading.spec
+    spec = reading.spec
     if spec.path:
         stem = PurePath(path).name.partition(".jsonl")[0] or "playback"
         body = dumps({"model": stem, "stream": True, **spec.least})
@@ -181,11 +181,9 @@ def _replay(inspection: Inspection, reproduction: Reproduction | None, metrics: 
             f"curl -N localhost:8001{spec.full_path} -H 'Content-Type: application/json' "
             f"-d {shlex.quote(body)}"
         )
-    release = (
-        inspection.reading.server_version if inspection.reading.engine.name == DEFAULT.name else None
-    )  # the lab has no other
+    release = reading.server_version if reading.engine.name == DEFAULT.name else None  # the lab has no other
     if reproduction is not None and release and len(reproduction.script) <= _SCRIPT_SHOWN:
-        step = max(metrics.tokens_per_event_max, 1)
+        step = max(result.figures.tokens_per_event_max, 1)
         if not reproduction.shrunk:
             commands.append(
                 f"python -m inspector lab shrink {file} --vllm {shlex.quote(release)} "
@@ -206,4 +204,4 @@ def _replay(inspection: Inspection, reproduction: Reproduction | None, metrics: 
             "curl -N localhost:8000/v1/chat/completions -H 'Content-Type: application/json' "
             f"-d {shlex.quote(dumps(request))}"
         )
-    return [masked(command) for command in commands]
+    return commands

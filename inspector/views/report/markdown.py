@@ -28,16 +28,16 @@ def markdown(facts: Facts) -> str:
 
 
 def _lines(facts: Facts) -> Iterator[str]:
-    yield f"**What happened:** {_prose(facts.sentence)}\n"
-    yield f"{_prose(facts.why)}\n"
+    yield f"**What happened:** {_prose(facts.result.headline_with_prompt)}\n"
+    yield f"{_prose(facts.result.fault)}\n"
     yield "### Environment\n"
     yield from (f"- {_plain(name.replace('_', ' '))}: {code(value)}" for name, value in facts.environment)
     yield ""
     if facts.reproduction is not None and facts.shown_by is not None:
         yield from _reproduction(facts.reproduction, facts.shown_by)
-    if facts.findings:
+    if findings := facts.result.inspection.findings:
         yield "### Expected and delivered\n"
-        groups = grouped(facts.findings)
+        groups = grouped(findings)
         for group in groups[:_FINDINGS_LISTED]:
             yield from _finding(group[0])
             if rest := rest_words(group):
@@ -45,10 +45,10 @@ def _lines(facts: Facts) -> Iterator[str]:
         if more := sum(map(len, groups[_FINDINGS_LISTED:])):
             yield f"and {count(more, 'more finding')}.\n"
     for row in facts.fields:
-        if row["equal"] is False:
-            yield f"{code(row['field'])}, generated according to {row['source_words']}:\n"
-            yield f"{fence(_cut(row['generated'] or ''))}\n"
-            yield f"delivered:\n\n{fence(_cut(row['delivered']))}\n"
+        if row.state.equal is False:
+            yield f"{code(row.field)}, generated according to {row.evidence.words}:\n"
+            yield f"{fence(_cut(row.generated or ''))}\n"
+            yield f"delivered:\n\n{fence(_cut(row.delivered or ''))}\n"
     if facts.wrong_left_out:
         yield f"and the texts of {count(facts.wrong_left_out, 'more choice')} with findings.\n"
     if facts.advice:
@@ -77,12 +77,12 @@ def _reproduction(reproduction: Reproduction, finding: Finding) -> Iterator[str]
     yield f"{fence(', '.join(map(str, reproduction.ids[:_IDS_SHOWN])))}\n"
     if len(reproduction.ids) > _IDS_SHOWN:
         yield f"and {len(reproduction.ids) - _IDS_SHOWN:,} more IDs.\n"
-    yield f"As text: {code(masked(_cut(text_of(reproduction.ids[:_IDS_SHOWN]))))}\n"
+    yield f"As text: {code(_cut(text_of(reproduction.ids[:_IDS_SHOWN])))}\n"
     if reproduction.by_parser:
-        yield f"The Harmony library rejects these tokens: {code(masked(reproduction.says))}\n"
+        yield f"The Harmony library rejects these tokens: {code(reproduction.says)}\n"
         yield f"{fence(_script(reproduction.ids[:_IDS_SHOWN]), 'python')}\n"
     else:
-        yield f"They reproduce: {code(masked(finding_words(finding)['title']))}\n"
+        yield f"They reproduce: {code(finding_words(finding)['title'])}\n"
 
 
 def _script(ids: list[int]) -> str:
@@ -98,27 +98,27 @@ def _script(ids: list[int]) -> str:
 
 def _finding(finding: Finding) -> Iterator[str]:
     words = finding_words(finding)
-    yield f"- {code(words['title'])} ({finding.severity}): {code(masked(_cut(words['line'])))}"
+    yield f"- {code(words['title'])} ({finding.severity}): {code(_cut(words['line']))}"
     if finding.kind in {Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER}:
         if finding.generated:
             unsent = "" if finding.sent else ", never sent"
-            yield f"  - rejected{unsent}: {code(masked(_cut(finding.generated)))}"
-        yield f"  - parser: {code(masked(_cut(finding.delivered or '')))}"
+            yield f"  - rejected{unsent}: {code(_cut(finding.generated))}"
+        yield f"  - parser: {code(_cut(finding.delivered or ''))}"
         yield ""
         return
     if finding.generated:
-        there = f" in {code(masked(finding.field))}" if finding.delivered_in and finding.field else ""
-        yield f"  - expected{there}: {code(masked(_cut(finding.generated)))}"
+        there = f" in {code(finding.field)}" if finding.delivered_in and finding.field else ""
+        yield f"  - expected{there}: {code(_cut(finding.generated))}"
     if finding.delivered is not None:
-        got = code(masked(_cut(finding.delivered))) if finding.delivered else "nothing"
-        there = f" in {code(masked(finding.delivered_in))}" if finding.delivered_in else ""
+        got = code(_cut(finding.delivered)) if finding.delivered else "nothing"
+        there = f" in {code(finding.delivered_in)}" if finding.delivered_in else ""
         yield f"  - delivered{there}: {got}"
     yield ""
 
 
 def _prose(text: str) -> str:
     """One of our sentences, with the text that it quotes as code."""
-    parts = text.split("“")
+    parts = masked(text).split("“")
     pieces = [_plain(parts[0])]
     for part in parts[1:]:
         inner, mark, rest = part.partition("”")

@@ -24,21 +24,21 @@ _POINTS: Final = 300
 
 def page(
     facts: Facts,
-    level: str,
     strip: Mapping[str, Any],
     arrivals: Sequence[tuple[float, int]],
     against: Comparison | None = None,
 ) -> str:
     """The whole document; `arrivals` are seconds and tokens so far, event by event."""
+    result, known = facts.result, facts.result.inspection.verdict.known
     parts = [
-        f"<h1 class='{level}'>{_text(facts.sentence)}</h1><p>{_text(facts.why)}</p>",
-        f"<p>{_text(facts.known_issue)}</p>" if facts.known_issue else "",
+        f"<h1 class='{result.level}'>{_text(result.headline_with_prompt)}</h1><p>{_text(result.fault)}</p>",
+        f"<p>{_text(known)}</p>" if known else "",
         _environment(facts),
         f"<h2>Tokens and delivery{'' if facts.drawn is None else f' of choice {facts.drawn}'}</h2>",
         picture(strip) if strip["count"] else "<p>The capture contains no tokens and no text.</p>",
-        "".join(_findings(facts.findings)),
+        "".join(_findings(result.inspection.findings)),
         "".join(_fields(facts)),
-        _timing(facts.figures, arrivals),
+        _timing(result.figures, arrivals),
         "".join(_reproduction(facts)),
         "".join(_issues(facts)),
         "".join(_comparison(against)) if against is not None else "",
@@ -52,14 +52,14 @@ def page(
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         f'<meta http-equiv="Content-Security-Policy" content="{policy()}">'
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<meta name='referrer' content='no-referrer'><title>{_text(facts.name)}: {_text(level)}</title>"
+        f"<meta name='referrer' content='no-referrer'><title>{_text(facts.name)}: {result.level}</title>"
         f"<style>{STYLE}</style></head><body><main><p class='quiet'>{_text(facts.name)}</p>"
         f"{''.join(parts)}</main></body></html>\n"
     )
 
 
 def _text(text: str) -> str:
-    return html_text(text)
+    return html_text(masked(text))
 
 
 def _cut(text: str) -> str:
@@ -81,7 +81,7 @@ def _findings(findings: Sequence[Finding]) -> Iterator[str]:
         words = finding_words(finding)
         yield (
             f"<li><strong class='{finding.severity}'>{finding.severity}</strong> "
-            f"<b>{_text(words['title'])}</b><br>{_text(masked(_cut(words['line'])))}</li>"
+            f"<b>{_text(words['title'])}</b><br>{_text(_cut(words['line']))}</li>"
         )
     yield "</ol>"
     if len(findings) > _FINDINGS_SHOWN:
@@ -91,24 +91,24 @@ def _findings(findings: Sequence[Finding]) -> Iterator[str]:
 def _fields(facts: Facts) -> Iterator[str]:
     yield "<h2>Generated and delivered</h2>"
     for row in facts.fields:
-        yield f"<h3>{_text(row['field'])}</h3>"
-        if row["delivered"] is None:
+        yield f"<h3>{_text(row.field)}</h3>"
+        if row.delivered is None:
             yield "<p class='quiet'>Generated. A list of token IDs has no delivered text.</p>"
-            yield f"<pre>{_text(_cut(row['generated'] or ''))}</pre>"
-        elif row["generated"] is None:
+            yield f"<pre>{_text(_cut(row.generated or ''))}</pre>"
+        elif row.generated is None:
             yield "<p class='quiet'>The generated text is unknown.</p>"
-            yield f"<pre>{_text(_cut(row['delivered']))}</pre>"
-        elif row["equal"]:
-            words = f"{row['note'] or 'equal'}, according to {row['source_words']}."
+            yield f"<pre>{_text(_cut(row.delivered))}</pre>"
+        elif row.state.equal:
+            words = f"{row.state.note or 'equal'}, according to {row.evidence.words}."
             yield f"<p class='quiet'>{_text(words[:1].upper() + words[1:])}</p>"
-            yield f"<pre>{_text(_cut(row['delivered']))}</pre>"
-        elif row["equal"] is None:
+            yield f"<pre>{_text(_cut(row.delivered))}</pre>"
+        elif row.state.equal is None:
             yield "<p class='quiet'>Not all of the generated tokens are known.</p>"
-            yield f"<pre>{_text(_cut(row['delivered']))}</pre>"
+            yield f"<pre>{_text(_cut(row.delivered))}</pre>"
         else:
             words = "<del>lost</del>, <ins>not generated for this field</ins>"
-            yield f"<p class='quiet'>According to {_text(row['source_words'])}: {words}.</p>"
-            yield f"<pre>{_diff(row['generated'], row['delivered'])}</pre>"
+            yield f"<p class='quiet'>According to {_text(row.evidence.words)}: {words}.</p>"
+            yield f"<pre>{_diff(row.generated, row.delivered)}</pre>"
     if facts.choices_left_out:
         wrong = f", {facts.wrong_left_out:,} of them with findings" if facts.wrong_left_out else ""
         yield f"<p>and {count(facts.choices_left_out, 'more choice')}{wrong}.</p>"
@@ -176,9 +176,9 @@ def _reproduction(facts: Facts) -> Iterator[str]:
         return
     title = "The shortest token list that still fails" if reproduction.shrunk else "Tokens around the finding"
     ids = ", ".join(map(str, reproduction.ids[:2000])) + (" …" if len(reproduction.ids) > 2000 else "")
-    yield f"<h2>{title}</h2><pre>{ids}</pre><pre>{_text(masked(text_of(reproduction.ids[:2000])))}</pre>"
+    yield f"<h2>{title}</h2><pre>{ids}</pre><pre>{_text(text_of(reproduction.ids[:2000]))}</pre>"
     by = "The Harmony library rejects these tokens: " if reproduction.by_parser else ""
-    yield f"<p>{by}{_text(masked(_cut(reproduction.says)))}</p>"
+    yield f"<p>{by}{_text(_cut(reproduction.says))}</p>"
 
 
 def _issues(facts: Facts) -> Iterator[str]:
@@ -195,8 +195,8 @@ def _issues(facts: Facts) -> Iterator[str]:
 
 
 def _comparison(against: Comparison) -> Iterator[str]:
-    yield f"<h2>Comparison</h2><p><strong>{_text(masked(against.sentence))}</strong></p>"
-    yield f"<p>{_text(masked(against.why))}</p>"
+    yield f"<h2>Comparison</h2><p><strong>{_text(against.sentence)}</strong></p>"
+    yield f"<p>{_text(against.why)}</p>"
     left, right = (_text(_name(side.name)) for side in (against.left, against.right))
     yield f"<p class='quiet'>left: {left}; right: {right}</p>"
     for choice in against.choices:
@@ -213,10 +213,7 @@ def _comparison(against: Comparison) -> Iterator[str]:
         for row in timing_rows(against)
         if row["left"] or row["right"]
     ]
-    body = "".join(
-        f"<tr><th>{_text(masked(a))}</th><td>{_text(masked(b))}</td><td>{_text(masked(c))}</td></tr>"
-        for a, b, c in rows
-    )
+    body = "".join(f"<tr><th>{_text(a)}</th><td>{_text(b)}</td><td>{_text(c)}</td></tr>" for a, b, c in rows)
     yield f"<table><tr><th></th><th>left</th><th>right</th></tr>{body}</table>"
 
 

@@ -26,4 +26,4 @@ def html_report(inspection: Inspection, *, against: Comparison | None = None) ->
         if times and times[-1][0] == at:
             times.pop()
         times.append((at, place + 1))
-    return page(facts(inspection), str(inspection.verdict.level), payload, times, against)
+    return page(facts(inspection), payload, times, against)

@@ -82,7 +82,7 @@ def growing(session: Session, run: LiveRun, side: str) -> None:
 
 def one_side(session: Session, side_capture: Chosen, side: str) -> None:
     """The response of one side, if there is nothing to compare it with."""
-    banner(side_capture.inspection, key="compare_one")
+    banner(captures.result(side_capture.digest, 0, side_capture.inspection), key="compare_one")
     _strip(
         session,
         f"compare_{side}",
@@ -115,7 +115,8 @@ def _row(digest: str, _comparison: Comparison, *, folded: bool) -> _Row | None:
 def prompts(left: Chosen, right: Chosen, comparison: Comparison) -> None:
     """Both prompts, collapsed, where their tokens are known."""
     left_prompt, right_prompt = (
-        captures.prompt(side_capture.digest, side_capture.inspection) for side_capture in (left, right)
+        captures.result(side_capture.digest, 0, side_capture.inspection).prompt
+        for side_capture in (left, right)
     )
     if left_prompt is not None and right_prompt is not None:
         two_prompts(left_prompt, right_prompt, comparison.prompt, key="compare_prompts")

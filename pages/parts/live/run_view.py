@@ -7,7 +7,7 @@ import streamlit as st
 
 import inspector
 from inspector import Evidence, Inspection, Level, Reading, Verdict, dashboard
-from inspector.dashboard import LiveRun, OutcomeKind, Pace, RunState
+from inspector.dashboard import AuditResult, LiveRun, OutcomeKind, Pace, RunState
 from pages.parts.live import form_state
 from pages.parts.live.request_form import key_rejected
 from pages.parts.live.runs import open_in_compare, open_in_replay, watch
@@ -105,16 +105,16 @@ def _text(run: LiveRun) -> None:
 
 
 def _ended(run: LiveRun) -> None:
-    inspection = _inspection_of(run)
+    result = _result_of(run)
     if _stopped(run):
-        amount = len(inspection.reading.choice.tokens)
+        amount = len(result.choice.tokens)
         after = f" after {dashboard.number(amount)} {dashboard.plural(amount, 'token')}" if amount else ""
         st.info(f"Stopped by you{after}.", icon=":material/stop_circle:")
     elif run.outcome.failed and not (
-        key_rejected(run) or (run.outcome.kind in _QUOTED and inspection.verdict.level is Level.ERROR)
+        key_rejected(run) or (run.outcome.kind in _QUOTED and result.level is Level.ERROR)
     ):
         st.error(plain(run.outcome.failure), icon=":material/link_off:")
-    banner(inspection, key="live_banner")
+    banner(result, key="live_banner")
     _troubles(run)
     if run.path is not None and not run.trouble:
         st.caption(f"Saved as {plain(str(run.path))}")
@@ -186,7 +186,7 @@ def _troubles(run: LiveRun) -> None:
         st.caption(plain(note))
 
 
-def _inspection_of(run: LiveRun) -> Inspection:
+def _result_of(run: LiveRun) -> AuditResult:
     pair = dashboard.registry().get(run.pair) if run.pair else None
     truth = None
     if pair is not None and pair.state is RunState.ENDED and not run.reading().choice.has_ids:
@@ -195,14 +195,14 @@ def _inspection_of(run: LiveRun) -> Inspection:
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _inspected(digest: str, name: str, _run: LiveRun, _truth: tuple[int, ...] | None) -> Inspection:
+def _inspected(digest: str, name: str, _run: LiveRun, _truth: tuple[int, ...] | None) -> AuditResult:
     del digest
-    return inspector.inspect(_run.capture(), name=name, truth=_truth)
+    return AuditResult(inspector.inspect(_run.capture(), name=name, truth=_truth))
 
 
 def _whole(run: LiveRun) -> Payload:
-    inspection = _inspection_of(run)
-    return _packed(f"{run.id} ended {inspection.reading.choice.evidence}", run.id, inspection)
+    result = _result_of(run)
+    return _packed(f"{run.id} ended {result.choice.evidence}", run.id, result.inspection)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

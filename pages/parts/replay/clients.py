@@ -1,10 +1,12 @@
 """Which clients can read a capture: the installed SDK, those of the lab; and what its events violate."""
 
+from collections.abc import Sequence
 from typing import Final
 
 import streamlit as st
 
 from inspector import dashboard
+from inspector.dashboard import Violation
 from pages.ui import captures
 from pages.ui.captures import Chosen
 from pages.ui.rows import rows
@@ -15,7 +17,7 @@ _EVENTS_AT_MOST: Final = 20_000
 """Events that the SDK reads in about three seconds."""
 
 
-def clients(session: Session, capture: Chosen, payload: Payload) -> None:
+def clients(session: Session, capture: Chosen, violations: Sequence[Violation], payload: Payload) -> None:
     """Draw what each client made of the response, and where its events break the published schema."""
     small = len(capture.inspection.reading.events) <= _EVENTS_AT_MOST
     reading = captures.client_reading(capture.digest, capture.inspection) if small else None
@@ -33,7 +35,6 @@ def clients(session: Session, capture: Chosen, payload: Payload) -> None:
         words = (f"{score.outcome.sign} {client} {score.outcome.client_words}", *score.differences)
         lines.append(": ".join(words))
     st.text("\n".join(lines))
-    violations = captures.violations(capture.digest, capture.inspection)
     if not violations:
         st.text("Its events are in the published schema, and agree with each other.")
         return

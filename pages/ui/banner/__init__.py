@@ -11,13 +11,13 @@ import streamlit as st
 
 import inspector
 from inspector import Code, Inspection, Level, dashboard
-from inspector.dashboard import Fix, Prompt, duration, figures, headline_with_prompt, number, plural
+from inspector.dashboard import AuditResult, Fix, duration, number, plural
 from pages.ui.assets import sheet
 from pages.ui.fields import Part
 from pages.ui.modules import loader
 from pages.ui.state import Session
 
-__all__ = ["FactRow", "banner", "facts", "sentence_banner", "times"]
+__all__ = ["FactRow", "banner", "sentence_banner"]
 
 FactRow: TypeAlias = Sequence[tuple[str, str, str]]
 """Facts in one line: words before, the value, words after."""
@@ -41,51 +41,41 @@ _component = st.components.v2.component(
 
 
 def banner(
-    inspection: Inspection,
+    result: AuditResult,
     *,
     key: str,
-    choice: int = 0,
-    chips: tuple[FactRow, FactRow] | None = None,
-    prompt: Prompt | None = None,
     rows: Iterable[Mapping[str, Any]] = (),
-    notes: Sequence[str] = (),
     session: Session | None = None,
     example: bool = False,
 ) -> None:
-    """Draw the summary of one choice, its facts, `notes` and what reading the file lost.
+    """Draw what was found in one choice, its facts, and what reading the file lost.
 
-    `chips` are `facts` and `times` if they were computed before; `prompt` is the one that the page shows
-    below; `rows` are those of `fields.parts`, of which the differing ones are drawn. With a `session` there
+    `rows` are those of `fields.parts`, of which the differing ones are drawn. With a `session` there
     are buttons; of an `example` there is no server to check. Where something is wrong, the proof, the times,
-    `notes` and the thread of the known issue are folded.
+    the less likely causes, what a client may fail on and the thread of the known issue are folded.
     """
-    summed = dashboard.summary(inspection, inspection.reading.choices[choice])
-    severities = (difference.severity for difference in prompt.differences) if prompt else ()
-    shown, timed = (facts(inspection, choice), times(inspection, choice)) if chips is None else chips
-    more = " ".join(fix.words.lstrip("·, ") for fix in summed.fixes if fix.folded)
-    folds = bool(summed.proof or more)
-    threads = [fix for fix in summed.fixes if (fix.url or "").startswith("https://")] if folds else []
-    others = [f"Less likely: {'; '.join(summed.others)}."] if summed.others else []
+    inspection, fixes, proof = result.inspection, result.fixes, result.proof
+    shown, timed = _facts(result), _times(result)
+    more = " ".join(fix.words.lstrip("·, ") for fix in fixes if fix.folded)
+    folds = bool(proof or more)
+    threads = [fix for fix in fixes if (fix.url or "").startswith("https://")] if folds else []
+    others = [f"{advice.issue.title} (match: {advice.answer.match})" for advice in inspection.advice[1:]]
+    last = [f"Less likely: {'; '.join(others)}."] if others else []
+    last += [result.readable] if result.readable else []
     wanted = sentence_banner(
-        summed.level,
-        headline_with_prompt(summed, severities),
-        summed.fault.removesuffix(summed.proof).rstrip(),
+        result.level,
+        result.headline_with_prompt,
+        result.fault.removesuffix(proof).rstrip(),
         shown if folds else [*shown, *timed],
-        blame=summed.blame,
+        blame=inspection.verdict.blame,
         rows=rows,
-        fixes=[fix for fix in summed.fixes if not fix.folded and fix not in threads],
-        decided=summed.decided,
-        notes=[
-            *(dashboard.prompt_warnings(prompt)[:_WARNINGS_SHOWN] if prompt else ()),
-            *(() if folds else (*others, *notes)),
-            *inspection.notes,
-        ],
-        details=_Details(timed, [*filter(None, (summed.proof, more)), *others, *notes], threads)
-        if folds
-        else None,
-        report=_report(inspection, key) if session is not None and summed.level is not Level.CLEAN else None,
+        fixes=[fix for fix in fixes if not fix.folded and fix not in threads],
+        decided=not result.alternatives,
+        notes=[*result.prompt_warnings[:_WARNINGS_SHOWN], *(() if folds else last), *inspection.notes],
+        details=_Details(timed, [*filter(None, (proof, more)), *last], threads) if folds else None,
+        report=_report(inspection, key) if session is not None and result.level is not Level.CLEAN else None,
         checks=not example,
-        source=" (read from the text)" if _by_text(inspection, choice) else "",
+        source=" (read from the text)" if _by_text(result) else "",
         key=key,
     )
     if session is None or wanted is None:
@@ -104,12 +94,11 @@ def banner(
             st.switch_page(_PAGES[link.path], query_params=parse_qsl(link.query))
 
 
-def _by_text(inspection: Inspection, choice: int) -> bool:
+def _by_text(result: AuditResult) -> bool:
     """Whether only a delivered text says what the model wrote."""
-    index = inspection.reading.choices[choice].index
     return any(
-        finding.choice == index and finding.code is Code.TRANSCRIPT_UNPARSED
-        for finding in inspection.findings
+        finding.choice == result.choice.index and finding.code is Code.TRANSCRIPT_UNPARSED
+        for finding in result.inspection.findings
     )
 
 
@@ -213,46 +202,28 @@ def _shortened(pieces: Sequence[Part] | None) -> list[Part] | None:
     return short
 
 
-def facts(inspection: Inspection, choice: int = 0) -> FactRow:
+def _facts(result: AuditResult) -> FactRow:
     """The server, the endpoint and the size of a response."""
-    reading = inspection.reading
-    choice_reading = reading.choices[choice]
-    counted = figures(reading, choice_reading)
-    version = reading.server_version
-    engine = reading.engine.label
-    releases = bool(reading.engine.program)
-    chips = [
-        (engine, version, "")
-        if version
-        else (f"{engine} version", "unknown", "")
-        if releases
-        else ("", reading.server_label, "")
-    ]
-    if not reading.spec.delivers:
-        size = ("", number(counted.tokens), plural(counted.tokens, "token"))
-        return [("", "list of token IDs", "no server"), size]
-    chips.append(("", reading.spec.label, ""))
+    reading, tokens = result.inspection.reading, result.tokens
+    chips = [("", "list of token IDs", "no server")]
+    if reading.spec.delivers:
+        chips = [("", reading.server_label, ""), ("", reading.spec.label, "")]
     if len(reading.choices) > 1:
-        chips.append(("choice", str(choice_reading.index), f"of {len(reading.choices)}"))
-    if choice_reading.has_ids:
-        chips.append(("", number(counted.tokens), plural(counted.tokens, "token")))
-    elif choice_reading.rebuilt is not None:
-        amount = len(choice_reading.rebuilt.tokens)
-        chips.append(("", number(amount), f"{plural(amount, 'token')}, reconstructed"))
+        chips.append(("choice", str(result.choice.index), f"of {len(reading.choices)}"))
+    if tokens.amount is not None:
+        chips.append(("", number(tokens.amount), f"{plural(tokens.amount, 'token')}{tokens.source}"))
     return chips
 
 
-def times(inspection: Inspection, choice: int = 0) -> FactRow:
+def _times(result: AuditResult) -> FactRow:
     """How fast a response came, and why it ended."""
-    choice_reading = inspection.reading.choices[choice]
-    if not inspection.reading.spec.delivers:
+    if not result.inspection.reading.spec.delivers:
         return []
-    counted = figures(inspection.reading, choice_reading)
     chips: list[tuple[str, str, str]] = []
-    if counted.first_token_s is not None:
-        chips.append(("first token", duration(counted.first_token_s), ""))
-    if counted.tokens_per_s is not None:
-        chips.append(("", number(counted.tokens_per_s), "tokens/s"))
-    if choice_reading.finish_reason is not None:
-        chips.append(("finish_reason", choice_reading.finish_reason, ""))
+    if result.figures.first_token_s is not None:
+        chips.append(("first token", duration(result.figures.first_token_s), ""))
+    if result.figures.tokens_per_s is not None:
+        chips.append(("", number(result.figures.tokens_per_s), "tokens/s"))
+    if result.choice.finish_reason is not None:
+        chips.append(("finish_reason", result.choice.finish_reason, ""))
     return chips

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from inspector.dashboard import DiffPart, Lane, diff
+from inspector.dashboard import DiffPart, FieldRow, Lane, diff
 from pages.ui.assets import sheet
 from pages.ui.modules import loader
 
@@ -44,27 +44,26 @@ def fields(
     _component(key=key, data=[{"heads": list(heads), "rows": list(rows)}])
 
 
-def parts(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Rows of `inspector.field_rows`, as parts to mark."""
+def parts(rows: Iterable[FieldRow]) -> list[dict[str, Any]]:
+    """Fields of a result, as parts to mark; a list of token IDs has no delivered side."""
     drawn = []
     for row in rows:
-        left, right = _without_delivery(row) or sides(row["generated"], row["delivered"])
+        left, right = (
+            (_folded(row.generated or ""), None)
+            if row.delivered is None
+            else sides(row.generated, row.delivered)
+        )
         drawn.append(
             {
-                "field": field_words(row["field"]),
-                "label": row["label"],
+                "field": field_words(row.field),
+                "label": row.label,
                 "left": left,
                 "right": right,
-                "equal": row["equal"],
-                "note": row.get("note", ""),
+                "equal": row.state.equal,
+                "note": row.state.note,
             }
         )
     return drawn
-
-
-def _without_delivery(row: Mapping[str, Any]) -> tuple[list[Part], None] | None:
-    """The parts of a list of token IDs, which has no delivered side."""
-    return (_folded(row["generated"] or ""), None) if row["delivered"] is None else None
 
 
 def sides(left: str | None, right: str) -> tuple[list[Part] | None, list[Part]]:

@@ -14,7 +14,7 @@ from inspector.data.scan.offers import open_row
 from inspector.data.scan.rows import capture_key, digest_of, rows_of
 from inspector.files.store import FIXTURES, builtin, load, save
 from inspector.inspection.inspection import inspect
-from inspector.views.rows import audit_row
+from inspector.views.rows import audit_dict
 from tests.support.archives import IDS, as_dicts, items_of
 from tests.support.builtin import CAPTURES as BUILT_IN
 from tests.support.builtin import WHOLE
@@ -24,7 +24,7 @@ def test_rows_have_what_audit_prints() -> None:
     for one in builtin():
         [item] = items_of(one.path)
         [row], findings = as_dicts(rows_of(item, ItemReader()))
-        told = audit_row("", inspect(load(one.path)))
+        told = audit_dict(inspect(load(one.path)))
         assert row["verdict"] == told["verdict"]["level"] == one.verdict
         assert row["sentence"] == told["verdict"]["sentence"]
         assert row["evidence"] == told["evidence"]

@@ -1,12 +1,24 @@
 """Texts side by side: nothing is lost between what comes in and what is drawn, and long shares are folded."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.analysis.audit import FieldState
+from inspector.analysis.reading import Evidence
+from inspector.dashboard import FieldRow
 from pages.ui.fields import field_words, parts, sides
 
 TEXTS = st.text(alphabet='ab {}":,\n\u202e👩', max_size=60)
+ROW = FieldRow(
+    field="content",
+    generated="Hi",
+    delivered="Hi",
+    state=FieldState.EQUAL,
+    label="answer",
+    evidence=Evidence.TOKEN_IDS,
+)
 
 
 def joined(drawn: list[tuple[str, str]]) -> str:
@@ -67,9 +79,7 @@ def test_field_words() -> None:
 
 
 def test_rows_keep_field_and_verdict() -> None:
-    texts = {"generated": "Hi", "delivered": "Hi"}
-    row = {"field": "content", "label": "answer", **texts, "equal": True, "note": ""}
-    (drawn,) = parts([row])
+    (drawn,) = parts([ROW])
     assert drawn == {
         "field": ["content"],
         "label": "answer",
@@ -81,9 +91,7 @@ def test_rows_keep_field_and_verdict() -> None:
 
 
 def test_every_reason_for_a_right_difference_has_words() -> None:
-    texts = {"generated": "Hi<|return|>", "delivered": "Hi"}
-    row = {"field": "text", "label": "text", **texts, "equal": True}
     right = [state for state in FieldState if state.equal and state is not FieldState.EQUAL]
-    notes = {parts([{**row, "note": state.note}])[0]["note"] for state in right}
+    notes = {parts([replace(ROW, state=state)])[0]["note"] for state in right}
     assert "" not in notes
     assert len(notes) == len(right) == 5

@@ -35,7 +35,7 @@ from inspector.protocol.engines.vllm_rust import VLLM_RUST
 from inspector.protocol.wire.chat import ChatReader
 from inspector.protocol.wire.endpoints import ASKED, spec_of
 from inspector.protocol.wire.stream import Stream
-from inspector.views.rows import field_rows
+from inspector.views.audit_result import AuditResult
 from tests.support.raw_server import page, raw_server, sse, stream
 from tests.support.streams import CLOSED, Step, aborted, chat, chat_chunk
 
@@ -235,9 +235,9 @@ def test_a_line_feed_between_messages_of_one_field_is_the_rust_front_ends_contra
             ("rust-line-feed-between-messages",),
         )
         assert rust.verdict.why.startswith("Nothing was lost.")
-        rows = field_rows(rust)
-        assert {one["equal"] for one in rows} == {True}
-        assert [one["state"] for one in rows] == ["separator added by the server", "equal"]
+        rows = AuditResult(rust).fields
+        assert {one.state.equal for one in rows} == {True}
+        assert [one.state for one in rows] == ["separator added by the server", "equal"]
 
 
 def test_a_line_feed_that_separates_nothing_is_a_finding_there_too() -> None:

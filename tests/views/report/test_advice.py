@@ -14,7 +14,7 @@ from inspector.issues.json_rows import diagnosis_row
 from inspector.lab.results import captures_of, every_run
 from inspector.views.report.facts import facts
 from inspector.views.report.reports import html_report, markdown_report
-from inspector.views.rows import audit_row, issue_row
+from inspector.views.rows import audit_dict, issue_row
 from inspector.views.sarif import audit_sarif
 
 FIXTURES = sorted((Path(__file__).parents[3] / "fixtures").glob("*.jsonl*"))
@@ -41,7 +41,7 @@ def check(inspection: Inspection) -> None:
         return
     step = inspection.cause.first_step
     assert step in inspection.verdict.known
-    assert audit_row("x", inspection)["verdict"]["cause"]["first_step"] == step
+    assert audit_dict(inspection)["verdict"]["cause"]["first_step"] == step
     situation = inspection.situation
     assert issue_row(inspection.cause.id, situation)["fix"] == step
     assert diagnosis.answers[0].issue.id == report.advice[0].issue.id == inspection.cause.id

@@ -25,9 +25,9 @@ from inspector.files.store import builtin, load, loads, save
 from inspector.inspection.compare import compare
 from inspector.inspection.inspection import Inspection, inspect
 from inspector.protocol.harmony.vocab import encode
+from inspector.views.audit_result import AuditResult
 from inspector.views.report import html_report, markdown_report
 from inspector.views.report.player import script
-from inspector.views.summary import summary
 from tests.support.hostile import hostile
 from tests.support.streams import GOOD, LEAK, Step, aborted, chat, chat_chunk
 
@@ -141,7 +141,9 @@ def test_a_page_of_a_real_capture_holds_verdict_findings_and_replay_and_loads_no
     page = read(html)
     assert "default-src 'none'" in html
     assert "url(" not in html
-    assert summary(inspection).headline in page.text
+    result = AuditResult(inspection)
+    words = [result.headline_with_prompt, result.fault, *result.prompt_warnings, result.readable or ""]
+    assert [sentence for sentence in words if sentence not in page.text] == []
     joiner = {0x200D: "U+200D"}  # joins emoji; named, as any invisible character
     assert all(explain(finding).translate(joiner) in page.text for finding in inspection.findings[:20])
     assert f"python -m inspector audit {name}.jsonl" in page.text
@@ -150,8 +152,11 @@ def test_a_page_of_a_real_capture_holds_verdict_findings_and_replay_and_loads_no
 
 @pytest.mark.parametrize("name", STORED)
 def test_a_bug_report_of_a_real_capture_names_no_folder(name: str) -> None:
-    text = markdown_report(stored(name))
+    inspection = stored(name)
+    text, result = markdown_report(inspection), AuditResult(inspection)
     assert text.startswith("**What happened:** ")
+    notes = len(result.prompt_warnings) + bool(result.violations) + len(inspection.notes)
+    assert text.count("\nNote: ") == notes
     assert "### Environment" in text
     assert f"python -m inspector play {name}.jsonl" in text
     assert "/home/somebody" not in text

@@ -5,12 +5,14 @@ import pytest
 import inspector
 from inspector.analysis.audit.kinds import Code
 from inspector.files.store import FIXTURES
-from inspector.views.summary import Summary, fix_words, summary
+from inspector.views.audit_result import AuditResult
+from inspector.views.summary import fix_words
 from tests.support.every_code import CAPTURES
+from tests.support.streams import LEAK, chat
 
 
-def of_fixture(name: str) -> Summary:
-    return summary(inspector.inspect(inspector.load(FIXTURES / f"{name}.jsonl"), name=name))
+def of_fixture(name: str) -> AuditResult:
+    return AuditResult(inspector.inspect(inspector.load(FIXTURES / f"{name}.jsonl"), name=name))
 
 
 @pytest.mark.parametrize(
@@ -41,7 +43,7 @@ def test_a_summary_says_what_the_client_got_and_whose_fault_that_is(
 ) -> None:
     summed = of_fixture(name)
     assert summed.headline == headline
-    assert summed.blame == blame
+    assert summed.inspection.verdict.blame == blame
     assert summed.fault.startswith(blame)
 
 
@@ -50,13 +52,13 @@ def test_a_summary_says_what_the_client_got_and_whose_fault_that_is(
     [Code.ARGUMENTS_BROKEN, Code.ARGUMENTS_GENERATED_INVALID, Code.ARGUMENTS_INVALID_ORIGIN_UNKNOWN],
 )
 def test_arguments_that_are_not_json_are_a_broken_call_whoever_broke_them(code: Code) -> None:
-    summed = summary(inspector.inspect(CAPTURES[code][0], name="capture"))
+    summed = AuditResult(inspector.inspect(CAPTURES[code][0], name="capture"))
     assert summed.headline == "Your client got a broken tool call: the arguments of f are not valid JSON."
 
 
 def test_of_two_possible_causes_the_fix_names_both_and_has_the_command_that_tells_them_apart() -> None:
     summed = of_fixture("chat-unexpected-token-200002-vllm-0.13.0")
-    assert not summed.decided
+    assert summed.alternatives
     *steps, link, other, command = summed.fixes
     assert [step.text for step in steps[:3]] == [
         "Upgrade to",
@@ -70,11 +72,18 @@ def test_of_two_possible_causes_the_fix_names_both_and_has_the_command_that_tell
     assert f"To tell them apart: `{command.text}`" in fix_words(summed.fixes)
 
 
+def test_fields_have_both_sides() -> None:
+    rows = {row.field: row for row in AuditResult(inspector.inspect(chat(LEAK))).fields}
+    assert rows["reasoning"].generated == "Need weather."
+    assert rows["reasoning"].delivered == "Need"
+    assert rows["content"].state.equal is False
+
+
 @pytest.mark.parametrize("code", CAPTURES)
 def test_the_fault_is_said_once_and_first(code: Code) -> None:
     inspection = inspector.inspect(CAPTURES[code][0], name="capture")
-    summed = summary(inspection)
-    assert summed.blame == inspection.verdict.blame
-    if summed.blame:
-        assert summed.fault.startswith(f"{summed.blame} ")
-        assert summed.fault.count(summed.blame) == 1
+    summed = AuditResult(inspection)
+    assert summed.inspection.verdict.blame == inspection.verdict.blame
+    if summed.inspection.verdict.blame:
+        assert summed.fault.startswith(f"{summed.inspection.verdict.blame} ")
+        assert summed.fault.count(summed.inspection.verdict.blame) == 1
