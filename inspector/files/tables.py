@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
+from inspector.capture.collector import collector_paused
 from inspector.capture.errors import InspectorError
 
 T = TypeVar("T")
@@ -46,8 +47,9 @@ def parse_table(content: str, kind: type[T], name: str, *, error: type[Inspector
     """The content of a file as a type: TOML if the name says so, else YAML. Nothing in it is executed."""
     value: Any = None
     try:
-        value = (msgspec.toml if name.endswith(".toml") else msgspec.yaml).decode(content)
-        return msgspec.convert(value, kind, dec_hook=_from_string)
+        with collector_paused():
+            value = (msgspec.toml if name.endswith(".toml") else msgspec.yaml).decode(content)
+            return msgspec.convert(value, kind, dec_hook=_from_string)
     except msgspec.DecodeError as wrong:
         raise error(f"{name}: {_with_entry(' '.join(str(wrong).split()), value)}") from wrong
 
