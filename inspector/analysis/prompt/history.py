@@ -111,6 +111,8 @@ def _aligned(
     numbers: dict[Hashable, int] = {}
     item_numbers = [numbers.setdefault(_item_key(item), len(numbers)) for item in items]
     message_numbers = [numbers.setdefault(_message_key(message), len(numbers)) for message in comparable]
+    if item_numbers == message_numbers:
+        return list(zip(items, comparable, strict=True)), []
     pairs: list[tuple[Item, PromptMessage]] = []
     gaps: list[_Gap] = []
     open_gap: _Gap | None = None
