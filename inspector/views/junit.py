@@ -1,8 +1,8 @@
 """Test reports in the JUnit format, which CI systems show."""
 
 from collections.abc import Iterable, Sequence
+from html import escape
 from typing import Final, Literal, NamedTuple
-from xml.sax.saxutils import escape, quoteattr
 
 from inspector.analysis.audit import explain
 from inspector.analysis.audit.kinds import kind_label
@@ -80,12 +80,13 @@ def _lines(case: Case) -> list[str]:
     if case.fate is None:
         return [f"{head}/>"]
     kind = f" type={_attribute(case.kind)}" if case.fate != "skipped" else ""
-    inner = f"<{case.fate}{kind} message={_attribute(case.message)}>{escape(_plain(case.text))}</{case.fate}>"
+    text = escape(_plain(case.text), quote=False)
+    inner = f"<{case.fate}{kind} message={_attribute(case.message)}>{text}</{case.fate}>"
     return [f"{head}>", f"      {inner}", "    </testcase>"]
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(_plain(text))
+    return f'"{escape(_plain(text)).replace(chr(10), "&#10;").replace(chr(9), "&#9;")}"'
 
 
 def _plain(text: str) -> str:
