@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from inspector.inspection.compare import Comparison, compare
     from inspector.inspection.inspection import Inspection, inspect
     from inspector.inspection.live import LiveInspection, follow
-    from inspector.issues import Diagnosis, diagnose_capture, diagnose_text
+    from inspector.issues import Diagnosis, diagnose_capture
+    from inspector.issues.text import diagnose_text
     from inspector.net.client.transport import async_recording_client, recording_client
     from inspector.views.report import html_report, markdown_report
     from inspector.views.rows import audit_dict
@@ -93,7 +94,7 @@ _MODULES: Final = {
     "audit_dict": "views.rows",
     "compare": "inspection.compare",
     "diagnose_capture": "issues",
-    "diagnose_text": "issues",
+    "diagnose_text": "issues.text",
     "follow": "inspection.live",
     "html_report": "views.report",
     "inspect": "inspection.inspection",

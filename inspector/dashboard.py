@@ -87,8 +87,8 @@ from inspector.issues import (
     catalogue,
     decompress,
     diagnosis_row,
-    lines_of_file,
 )
+from inspector.issues.lines import lines_of_file
 from inspector.lab.changes import change_sentence, shifts, twin_of
 from inspector.lab.clients import ClientMatrix
 from inspector.lab.clients import load_clients as matrix_clients

@@ -58,9 +58,9 @@ from inspector.issues.issue import Side as FaultSide
 from inspector.issues.ranking import Answer
 from inspector.issues.reference_parsers import ParserResult
 from inspector.issues.routes import Route
-from inspector.issues.scan import ReportedVersion
 from inspector.issues.steps import Situation
 from inspector.issues.timeline import Count as MinuteCount
+from inspector.issues.versions import ReportedVersion
 from inspector.protocol.engines.engine import Engine
 from inspector.protocol.harmony.transcript import Message, Transcript
 from inspector.protocol.wire.endpoints import EndpointSpec

@@ -13,7 +13,8 @@ from typing import Any, Final
 
 import msgspec
 
-from inspector.issues import Diagnosis, DiagnosisOutcome, RouteKind, diagnose_text
+from inspector.issues import Diagnosis, DiagnosisOutcome, RouteKind
+from inspector.issues.text import diagnose_text
 
 
 @dataclass(slots=True)

@@ -18,7 +18,9 @@ from inspector.files.compression import HEAD, decompress
 from inspector.files.importers import BEGINS
 from inspector.files.store import LIMIT_BYTES, loads_all
 from inspector.inspection.inspection import diagnose, examine
-from inspector.issues import Because, Diagnosis, DiagnosisOutcome, diagnose_text, lines_of_file
+from inspector.issues import Because, Diagnosis, DiagnosisOutcome
+from inspector.issues.lines import lines_of_file
+from inspector.issues.text import diagnose_text
 from inspector.protocol.engines import DEFAULT
 from inspector.protocol.harmony.markup import markup_in
 

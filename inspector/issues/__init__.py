@@ -1,6 +1,7 @@
 """Known issues: findings, error text and server logs to causes, sides at fault and steps, best first.
 
-The catalogue is `known_issues.yaml`; `issue` documents its keys, docs/diagnose.md the ranking.
+The catalogue is `known_issues.yaml`; `issue` documents its keys, docs/diagnose.md the ranking. Texts and logs
+are read by `text` and `lines`, which are not loaded for a capture.
 """
 
 from inspector.files.compression import decompress
@@ -18,11 +19,9 @@ from inspector.issues.cause import Alternative, Cause
 from inspector.issues.diagnosis import Diagnosis, DiagnosisOutcome, Failure
 from inspector.issues.issue import Issue, Side
 from inspector.issues.json_rows import advice_row, diagnosis_row, failure_row, issue_row
-from inspector.issues.lines import lines_of_file
 from inspector.issues.ranking import Answer, Because, Reason
 from inspector.issues.routes import Route, RouteKind
 from inspector.issues.steps import Situation, first_step, links_for, situation_of, steps_for
-from inspector.issues.text import diagnose_text
 
 __all__ = [
     "Advice",
@@ -45,14 +44,12 @@ __all__ = [
     "catalogue",
     "decompress",
     "diagnose_capture",
-    "diagnose_text",
     "diagnosis_of",
     "diagnosis_row",
     "failure_row",
     "first_step",
     "issue_row",
     "issues",
-    "lines_of_file",
     "links_for",
     "matches_of",
     "read_catalogue",

@@ -51,8 +51,8 @@ from inspector.issues.ranking import (
 )
 from inspector.issues.reference_parsers import ParserResult, parser_results
 from inspector.issues.release_bounds import Bounds, release_bounds
-from inspector.issues.scan import ReportedVersion
 from inspector.issues.steps import Situation
+from inspector.issues.versions import ReportedVersion
 from inspector.protocol.harmony.parser_errors import parser_error
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.violations import BETWEEN, Violation

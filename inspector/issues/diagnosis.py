@@ -10,9 +10,9 @@ from inspector.issues.issue import Confidence, Issue, Side
 from inspector.issues.ranking import Answer
 from inspector.issues.reference_parsers import ParserResult
 from inspector.issues.routes import Route
-from inspector.issues.scan import ReportedVersion
 from inspector.issues.steps import Situation, beside, links_for, steps_for
 from inspector.issues.timeline import Count
+from inspector.issues.versions import ReportedVersion
 from inspector.protocol.engines import DEFAULT
 
 NOTHING: Final = "No known issue matches this text."

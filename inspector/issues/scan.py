@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final
 
 from inspector.issues.anchors import Anchor
 from inspector.issues.issue import Issue
@@ -30,6 +30,7 @@ from inspector.issues.message import Match, Message
 from inspector.issues.paste import IssueMessage, Paste, Piece, messages_of
 from inspector.issues.text_cleanup import cleaned, is_altered, segments
 from inspector.issues.timeline import Timeline
+from inspector.issues.versions import ReportedVersion
 from inspector.issues.word_search import WordSearch
 from inspector.protocol.engines import PACKAGES
 
@@ -84,16 +85,6 @@ _PAYLOAD: Final = re.compile(
 
 _CELL: Final = re.compile(r"[\w.]{3,80}\s{2,}Traceback \(most recent call last\)")
 """How a notebook begins a traceback: with the exception's name."""
-
-
-class ReportedVersion(NamedTuple):
-    """A server version that a line reports."""
-
-    version: str
-    source: str
-    """Where it was found: start-up line, system_fingerprint, /version, the text."""
-    line: int
-    """Line number, from 1."""
 
 
 class Scan:

@@ -19,9 +19,10 @@ from inspector.issues.issue import Issue, Rate, Side, Texts
 from inspector.issues.message import Message
 from inspector.issues.ranking import Answer, Because, Reason, ranked, sides, version_reason
 from inspector.issues.routes import Route, find_server, find_startup, names_ours
-from inspector.issues.scan import ReportedVersion, Scan
+from inspector.issues.scan import Scan
 from inspector.issues.steps import Situation, delivered_in_lab
 from inspector.issues.text_cleanup import apart, uncoloured
+from inspector.issues.versions import ReportedVersion
 from inspector.protocol.engines import DEFAULT, ENGINES, PACKAGES
 from inspector.protocol.harmony.parser_errors import parser_error
 from inspector.protocol.wire.endpoints import ASKED

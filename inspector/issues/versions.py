@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 from operator import eq, ge, gt, le, lt
-from typing import Final
+from typing import Final, NamedTuple
 
 VERSION: Final = re.compile(r"v?(\d{1,6}(?:\.\d{1,6}){1,3})(?:\.?(rc|dev|a|b|post)\.?(\d{0,6}))?(?:[+-].*)?")
 _ORDER: Final = {"dev": -4, "a": -3, "b": -2, "rc": -1, None: 0, "post": 1}
@@ -33,6 +33,16 @@ def as_version(text: str) -> tuple[int, ...] | None:
         return None
     parts = [int(part) for part in match[1].split(".")]
     return (*parts, *[0] * (4 - len(parts)), _ORDER[match[2]], int(match[3] or 0))
+
+
+class ReportedVersion(NamedTuple):
+    """A server version that a line reports."""
+
+    version: str
+    source: str
+    """Where it was found: start-up line, system_fingerprint, /version, the text."""
+    line: int
+    """Line number, from 1."""
 
 
 class Range:

@@ -12,7 +12,8 @@ from inspector.analysis.reading import Reading, read
 from inspector.capture.capture import Capture, Endpoint, Event, EventKind, Header, parse, render
 from inspector.fleet.doctor import CheckState, check_server
 from inspector.inspection.inspection import Inspection, inspect
-from inspector.issues import catalogue, diagnose_text
+from inspector.issues import catalogue
+from inspector.issues.text import diagnose_text
 from inspector.net.client.address import Server
 from inspector.net.client.request import LiveRequest, body
 from inspector.net.client.server_info import owner_in
