@@ -6,7 +6,6 @@ under `redaction`, which works by names, and it knows the common forms only.
 
 import re
 import unicodedata
-from collections.abc import Iterator
 from html import escape
 from typing import Final
 
@@ -37,23 +36,16 @@ def named(text: str) -> str:
     return "".join(char if char.isprintable() or char in _PLAIN else f"⟨U+{ord(char):04X}⟩" for char in text)
 
 
-def html_text(text: str, *, visible_space: bool = False) -> str:
-    """Text as HTML; invisible characters as marked names, with `visible_space` spaces and line feeds too."""
-    return "".join(_pieces(text, visible_space=visible_space))
+def html_text(text: str) -> str:
+    """Text as HTML, with keys masked and invisible characters as marked names."""
+    return "".join(map(_as_html, masked(text)))
 
 
-def _pieces(text: str, *, visible_space: bool) -> Iterator[str]:
-    for char in text:
-        if visible_space and char in _SPACES:
-            yield _SPACES[char]
-        elif char.isprintable() or (char in _PLAIN and not visible_space):
-            yield escape(char)
-        else:
-            name = unicodedata.name(char, "control character")
-            yield f'<b class="hidden" title="{escape(name)}">U+{ord(char):04X}</b>'
-
-
-_SPACES: Final = {" ": "·", "\n": "↵", "\t": "⇥"}
+def _as_html(char: str) -> str:
+    if char.isprintable() or char in _PLAIN:
+        return escape(char)
+    name = unicodedata.name(char, "control character")
+    return f'<b class="hidden" title="{escape(name)}">U+{ord(char):04X}</b>'
 
 
 def code(text: str) -> str:

@@ -59,7 +59,7 @@ def page(
 
 
 def _text(text: str) -> str:
-    return html_text(masked(text))
+    return html_text(text)
 
 
 def _cut(text: str) -> str:

@@ -78,7 +78,10 @@ def test_bidi_and_control_characters_are_named() -> None:
     ],
 )
 def test_what_looks_like_a_key_is_masked(secret: str) -> None:
-    assert masked(f"key {secret}, end") == "key [masked], end"
+    text = f"key {secret}, end"
+    assert masked(text) == html_text(text) == named(text) == "key [masked], end"
+    assert code(text) == "`key [masked], end`"
+    assert secret not in fence(text)
 
 
 def test_credentials_of_headers_and_addresses_are_masked() -> None:
