@@ -24,7 +24,6 @@ _COMMANDS: Final[Mapping[str, str]] = {
     "redact": "write a copy of a capture without its text, to share it",
     "record": "send a request and save the stream as a capture",
     "probe": "send many requests and count the responses that arrive damaged",
-    "proof": "start gpt-oss on this machine and report how many responses arrive damaged",
     "play": "run an OpenAI-compatible server that replays captures",
     "tap": "run a recording proxy in front of a server",
     "canary": "send a few requests at fixed intervals and serve the results as metrics",

@@ -189,7 +189,6 @@ SERVERS_BY_NAME: Final = {
     "inspector/lab/": "runs vLLM",
     "inspector/commands/": "examples name built-in captures, logs are vLLM's, and the lab runs vLLM",
     "inspector/cli.py": "what the program is for",
-    "inspector/fleet/probe/proof.py": "how vLLM is started",
     "inspector/data/lint/rules.py": "which spelling of a call it delivers",
     "inspector/files/importers/": "the form of vLLM's logs",
     "inspector/files/compression.py": "what can be given: a vLLM log",

@@ -9,6 +9,7 @@ TESTS = Path(__file__).parent
 PACKAGES = {path.parent.name for path in (ROOT / "inspector").glob("*/__init__.py")}
 
 OUTSIDE_INSPECTOR = {
+    "bench": "mirrors bench/",
     "browser": "drives the whole app in Chromium",
     "pages": "mirrors pages/",
     "support": "helpers that several tests share, no tests",

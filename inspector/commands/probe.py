@@ -137,7 +137,7 @@ def _add_server_options(parser: ArgumentParser) -> None:
 
 def _add_request_options(parser: ArgumentParser) -> None:
     group = parser.add_argument_group(
-        "requests", "prompts and endpoints are used in turn; without a prompt, the three of proof are sent"
+        "requests", "prompts and endpoints are used in turn; without a prompt, three built-in ones are sent"
     )
     group.add_argument("--prompt", action="append", default=[], metavar="TEXT", help="repeatable")
     group.add_argument(

@@ -173,8 +173,6 @@ def test_a_server_cannot_fill_the_screen_with_its_version(
         ("doctor", "--base-url", "{}"),
         ("record", "--base-url", "http://localhost:1", "--model", "m", "--prompt", "p", "--out", "none/{}"),
         ("record", "--base-url", "{}", "--model", "m", "--prompt", "p", "--out", "x"),
-        ("proof", "--base-url", "http://localhost:1", "--out", "/proc/{}"),
-        ("proof", "--base-url", "http://{}", "--out", "x"),
         ("scan", "{}", "--out", "fixtures/README.md/{}"),
         ("scan", "README.md", "--out", "/proc/{}"),
         ("scan", "x", "--jobs", "{}"),

@@ -50,7 +50,7 @@ _TEXTS: Final = (
 BUILT_IN: Final = tuple(
     ProbePrompt(label=clip(text, _LABEL), text=text, tools=(_WEATHER,)) for text in _TEXTS
 )
-"""The prompts of `proof`, and of `probe` where none is given."""
+"""The prompts of a probe where none is given."""
 
 
 def prompts_of_file(path: Path) -> list[ProbePrompt]:

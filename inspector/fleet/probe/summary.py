@@ -164,7 +164,7 @@ def summary(rows: Sequence[ProbeRow], sweep: Sweep | None = None) -> ProbeSummar
         by_tokens_per_event=grouped(counted, _tokens_per_event),
         kinds=tuple(Counter(kind for row in counted for kind in row.response.kinds).most_common()),
         causes=tuple(_causes(counted)),
-        failures=failures(counted),
+        failures=_failures(counted),
         times=tuple(times for name in by_side or ("",) for times in _times(name, by_side.get(name, counted))),
         against=against,
         smallest_losing=losing,
@@ -249,7 +249,7 @@ def _tokens_per_event(row: ProbeRow) -> int | None:
     return None if mean is None or not row.streamed else max(1, round(mean))
 
 
-def failures(rows: Sequence[ProbeRow]) -> tuple[tuple[str, int, str], ...]:
+def _failures(rows: Sequence[ProbeRow]) -> tuple[tuple[str, int, str], ...]:
     """How requests failed, how often, and one of the sentences; the most frequent first."""
     failed = [row for row in rows if row.result is Result.FAILED]
     first = {row.response.failure: row.response.sentence for row in reversed(failed)}
