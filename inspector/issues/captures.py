@@ -372,12 +372,12 @@ def _reasons(issue: Issue, finding: Finding, evidence: Evidence, near: Place | N
     of the final object, or with the stop token that was not sent before the rejected one; the finding quotes
     an error message that the issue produces.
 
-    Against it: the tokens that it says were lost are there; it has finding forms, and none holds; or the
-    tokens before the rejected one lack its token form, see `_without_token_form`.
+    Against it: a condition of its own does not hold; it has finding forms, and none holds; or the tokens
+    before the rejected one lack its token form, see `_without_token_form`.
     """
     rejected = finding.kind in _REJECTIONS
-    if issue.tokens_lost and rejected and evidence.ids and finding.sent:
-        return None  # what was rejected is in the stream as the message quotes it
+    if not all(condition.holds(finding, evidence) for condition in issue.when):
+        return None
     reported = reported_words(issue, finding, evidence)
     by_finding = _by_finding(issue, finding, evidence)
     if not by_finding and _limited(issue) and finding.kind not in _WORDS and not reported:

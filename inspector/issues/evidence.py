@@ -1,14 +1,11 @@
 """The facts of a reading that forms are compared with, computed once: states, headers, events, losses."""
 
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
-from math import isqrt
-from typing import Final
+from typing import Any, Final, Self, TypeVar
 
-from inspector.analysis.alignment import embed_or_align
 from inspector.analysis.audit import Finding, FindingSide, Transmission, kinds_of, transmission_of
 from inspector.analysis.audit.facts import Missing
 from inspector.analysis.audit.kinds import Code, Kind
@@ -16,34 +13,19 @@ from inspector.analysis.reading import ChoiceReading, Reading
 from inspector.analysis.reading import Evidence as Generated
 from inspector.capture.capture import EventKind
 from inspector.capture.deltas import CONTENT, tool_index
-from inspector.issues.final_messages import final_texts, reported_messages
-from inspector.issues.issue import Edge, Ended
+from inspector.issues.final_messages import reported_messages
+from inspector.issues.schema import Edge
 from inspector.protocol.harmony.parser_errors import RejectionReason, parser_error
 from inspector.protocol.harmony.states import State, after
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.transcript import Message, RejectedRun
 from inspector.protocol.harmony.violations import Violated, Violation, between, of_body, of_header
-from inspector.protocol.harmony.vocab import Marker, encode, encode_plain
+from inspector.protocol.harmony.vocab import Marker, encode
 
-_ENDED: Final[Mapping[str, Ended]] = {
-    "length": Ended.LENGTH,
-    "max_output_tokens": Ended.LENGTH,
-    "stop": Ended.STOP,
-    "tool_calls": Ended.STOP,
-    "completed": Ended.STOP,
-}
-"""What `finish_reason` of chat and completions, and the status of Responses, say of the end."""
-
-
-def ended_of(choice: ChoiceReading) -> Ended:
-    """How a response ended, according to the server."""
-    return _ENDED.get(choice.finish_reason or "", Ended.UNKNOWN)
-
+T = TypeVar("T")
 
 _WHOLE: Final = frozenset({Kind.COUNT_MISMATCH, Kind.TRUNCATED, Kind.NO_ANSWER})
 """Kinds that are about the response as a whole."""
-_TWO_TOKENS: Final = 300
-"""Characters of which no single token of the vocabulary has so many."""
 _REPORTED_AT_MOST: Final = 200
 """Messages of a final object that are looked at; each is compared with each finding, for each issue."""
 _HEADER_TOKENS: Final = 400
@@ -85,6 +67,14 @@ class Evidence:
         ):
             self.ids = [*self.ids, self.rejection.token_id]
         self._parts: dict[int, dict[str, str]] = {}  # by first token of the message
+        self._facts: dict[Callable[[Self], Any], Any] = {}
+
+    def once(self, fact: Callable[[Self], T]) -> T:
+        """A fact that few conditions need, computed when first asked for."""
+        if fact not in self._facts:
+            self._facts[fact] = fact(self)
+        value: T = self._facts[fact]
+        return value
 
     @cached_property
     def error_reported(self) -> bool:
@@ -193,60 +183,9 @@ class Evidence:
         return [parts for parts in bodies if parts["body"].strip() == text]
 
     @cached_property
-    def inner(self) -> bool:
-        """True when text is missing inside a message that goes on after it."""
-        if self.ids:
-            return False
-        return any(
-            _inside(final, [delta.text for delta in self.choice.deltas if delta.field == field], ends)
-            for field, final, ends in final_texts(self.reading, self.choice)
-        )
-
-    @cached_property
-    def whole_step(self) -> bool:
-        """True when one delta brought the text of several tokens.
-
-        Only ASCII counts: a character of several tokens comes as one delta with the last of them.
-        """
-        return any(
-            delta.text.isascii() and len(delta.text) > 1 and len(encode_plain(delta.text[:_TWO_TOKENS])) > 1
-            for delta in self.choice.deltas
-            if not delta.field.endswith(".name")
-        )
-
-    def second_copy(self, finding: Finding) -> bool:
-        """True if a finding's text was delivered in another field, or appears twice in the final object."""
-        text = finding.generated or ""
-        if not text or self.ids:
-            return False
-        return any(
-            fields - {finding.field}
-            for size in _divisors(len(text))
-            if (fields := self._copies.get(text[:size])) and text[:size] * (len(text) // size) == text
-        )
-
-    @cached_property
-    def _copies(self) -> dict[str, set[str | None]]:
-        """The texts of which there is another copy, with the fields that have it ("": repeated)."""
-        fields_by_text: dict[str, set[str | None]] = {}
-        for field, body in self.choice.delivered().other.items():
-            fields_by_text.setdefault(body, set()).add(field)
-        called = Counter(message["body"] for message in self.reported_messages if message["recipient"])
-        for body, times in called.items():
-            if times > 1:
-                fields_by_text.setdefault(body, set()).add("")
-        return fields_by_text
-
-    @cached_property
     def streamed(self) -> bool:
         """True when the answer came as server-sent events."""
         return any(event.kind is EventKind.SSE for event in self.reading.events)
-
-    @cached_property
-    def cut(self) -> bool:
-        """True when the server or the network broke the connection off."""
-        reading, end = self.reading, self.reading.end
-        return reading.stream.terminal_event is None and end is not None and end.cut and end.closed_by is None
 
     @cached_property
     def states(self) -> list[State]:
@@ -360,31 +299,6 @@ class Evidence:
                     by_event.setdefault(event, []).append(place)
         return by_event
 
-    def crowded(self, finding: Finding) -> bool | None:
-        """Whether an event at the finding brought several tokens; None when that is not known."""
-        counts = [len(places) for places in self._events(finding)]
-        return any(count > 1 for count in counts) if counts else None
-
-    def edges(self, finding: Finding) -> frozenset[Edge]:
-        """The edges of its message's body that a finding is at: it has no text but that of their events.
-
-        All where no token is known.
-        """
-        if not self.ids:
-            return frozenset(Edge)
-        message = self.message_at(finding.token_start)
-        if message is None or finding.token_start is None or finding.token_end is None:
-            return frozenset()
-        start, end = max(finding.token_start, message.body), min(finding.token_end, message.body_end)
-        framed = self.framed_edges(message)
-        if start > message.body:
-            framed.pop(Edge.START, None)
-        if end < message.body_end:
-            framed.pop(Edge.END, None)
-        begun = framed[Edge.START][-1] + 1 if Edge.START in framed else start
-        ending = framed[Edge.END][0] if Edge.END in framed else end
-        return frozenset(framed) if ending <= begun else frozenset()
-
     def framed_edges(self, message: Message) -> dict[Edge, Sequence[int]]:
         """The edges of a message's body where one event brought text and framing, with the event's tokens."""
         events = self.choice.tokens.events
@@ -409,31 +323,3 @@ class Evidence:
     @cached_property
     def _last_by_field(self) -> dict[str, int | None]:
         return {field: message for message, field in self._fields.items()}
-
-    def _events(self, finding: Finding) -> list[list[int]]:
-        if finding.event_start is None or finding.event_end is None:
-            return []
-        by_event = self.tokens_by_event
-        return [
-            by_event[event] for event in range(finding.event_start, finding.event_end) if event in by_event
-        ]
-
-
-def _inside(final: str, deltas: Sequence[str], ends: frozenset[int]) -> bool:
-    """Whether a gap of the deltas against a final text ends inside one of its messages."""
-    if "".join(deltas) == final:
-        return False
-    gaps, _ = embed_or_align(final, deltas)
-    return any(not _reaches(final, start, end, ends) for start, end, _before, _after in gaps)
-
-
-def _reaches(final: str, start: int, end: int, ends: frozenset[int]) -> bool:
-    """Whether a gap ends with a message, laid further on while its two edges have the same characters."""
-    while end < len(final) and end not in ends and final[start] == final[end]:
-        start, end = start + 1, end + 1
-    return end >= len(final) or end in ends
-
-
-def _divisors(size: int) -> set[int]:
-    low = [divisor for divisor in range(1, isqrt(size) + 1) if size % divisor == 0]
-    return {*low, *(size // divisor for divisor in low)}

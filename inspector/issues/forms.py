@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from inspector.analysis.audit import Finding, FindingSide, kinds_of
 from inspector.analysis.audit.kinds import Kind
 from inspector.capture.formats import clip
-from inspector.issues.evidence import Evidence, ended_of
+from inspector.issues.evidence import Evidence
 from inspector.issues.issue import FindingForm, Issue, RequestSetting, TokenForm
 from inspector.issues.schema import Expression, MessagePart
 from inspector.protocol.harmony.text import text_of
@@ -79,8 +79,6 @@ def finding_holds(form: FindingForm, finding: Finding, evidence: Evidence) -> bo
         return False
     if form.engines and evidence.reading.engine.name not in form.engines:
         return False
-    if form.severity is not None and finding.severity is not form.severity:
-        return False
     texts = (
         (form.field, finding.field),
         (form.delivered_in, finding.delivered_in),
@@ -93,41 +91,21 @@ def finding_holds(form: FindingForm, finding: Finding, evidence: Evidence) -> bo
         return False
     if form.streamed is not None and form.streamed is not evidence.streamed:
         return False
-    if form.cut is not None and form.cut is not evidence.cut:
-        return False
-    if form.ended and ended_of(evidence.choice) not in form.ended:
-        return False
-    if form.crowded is not None and evidence.crowded(finding) is (not form.crowded):
-        return False
-    if form.edges and not form.edges & evidence.edges(finding):
-        return False
-    if form.inner is not None and evidence.inner is not form.inner:
-        return False
-    if form.whole_step is not None and evidence.whole_step is not form.whole_step:
-        return False
-    if form.second_copy is not None and evidence.second_copy(finding) is not form.second_copy:
+    if not all(condition.holds(finding, evidence) for condition in form.when):
         return False
     return _message_holds(form, finding, evidence)
 
 
 def _message_holds(form: FindingForm, finding: Finding, evidence: Evidence) -> bool:
-    about_tokens = (form.whole, form.open, form.first, form.last)
-    if not form.message and not any(part is not None for part in about_tokens):
+    if not form.message and form.whole is None:
         return True
     message = evidence.message_at(finding.token_start)
     if message is None:
-        if any(part is not None for part in about_tokens):
+        if form.whole is not None:
             return False
         messages = [*evidence.reported_at(finding), *evidence.repeated_at(finding)]
         return any(has_parts(form.message, parts) for parts in messages)
     if form.message and not has_parts(form.message, evidence.parts(message)):
-        return False
-    if form.open is not None and message.complete is form.open:
-        return False
-    number = evidence.message_number(finding.token_start)
-    if form.first is not None and (number == 0) is not form.first:
-        return False
-    if form.last is not None and evidence.is_last(number) is not form.last:
         return False
     if form.whole is None:
         return True

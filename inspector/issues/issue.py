@@ -8,11 +8,13 @@ from typing import Annotated
 from msgspec import Meta, field
 from msgspec.structs import force_setattr
 
-from inspector.analysis.audit import Code, Kind, Severity
+from inspector.analysis.audit import Code, Kind
 from inspector.capture.capture import Endpoint
 from inspector.files.tables import Identifier, Row, Sentence, Several, Text, Verbatim
+from inspector.issues.predicates import OfFinding, OfResponse
 from inspector.issues.schema import (
     AnyCase,
+    Edge,
     EngineName,
     Expression,
     Hint,
@@ -77,16 +79,6 @@ class RequestSetting(StrEnum):
     """No such key, or null, 0 or empty."""
 
 
-class Ended(StrEnum):
-    """Why a response ended, according to the server."""
-
-    LENGTH = "length"
-    """The token budget was used up."""
-    STOP = "stop"
-    """The model ended its turn."""
-    UNKNOWN = "unknown"
-
-
 class Observation(StrEnum):
     """What a check of a server can show that disproves an issue on it."""
 
@@ -96,13 +88,6 @@ class Observation(StrEnum):
     """A chat stream had the ID of every token that the server counted."""
     FORCED_CALL = "forced call"
     """The model made no tool call by itself, and made one with `tool_choice: required`."""
-
-
-class Edge(StrEnum):
-    """An end of a message's body."""
-
-    START = "start"
-    END = "end"
 
 
 class Step(Row, frozen=True, kw_only=True):
@@ -116,22 +101,18 @@ class Step(Row, frozen=True, kw_only=True):
     """The rest of the sentence that asks for it."""
     until: Text = ""
     """What helps until the upgrade; shown beside one only."""
-    ended: frozenset[Ended] = frozenset()
-    """Why the response ended."""
     token_ids: bool | None = None
     """Whether the capture has token IDs; where that is not known, it has none."""
-    ids_asked: bool | None = None
-    """Whether the request asks for token IDs; where it is not known, it does not."""
     captured: bool | None = None
     """Whether there is a capture, which shows what the response has."""
-    tools: bool | None = None
-    """Whether the request offers tools; kept where that is not known."""
     answered: bool | None = None
     """Whether the client got an answer or a call, and nothing was lost; kept where that is not known."""
     endpoints: frozenset[Endpoint] = frozenset()
     """The endpoint; a step is kept if it is not known."""
     programs: frozenset[Program] = frozenset()
     """The servers whose flags, releases or code the step is about; empty where it helps with any."""
+    when: tuple[OfResponse, ...] = ()
+    """Rare conditions of the response, all of which must hold."""
     measured: bool = False
     """An upgrade that was measured on streams that the table of upgrades leaves out, as unstreamed ones."""
 
@@ -182,8 +163,6 @@ class FindingForm(Row, frozen=True, kw_only=True):
     """It has one of these codes; empty for any."""
     engines: frozenset[EngineName] = frozenset()
     """The server is one of these; empty for any."""
-    severity: Severity | None = None
-    """It has this severity."""
     field: Expression | None = None
     """Found in the name of the finding's field."""
     delivered_in: Expression | None = None
@@ -196,31 +175,12 @@ class FindingForm(Row, frozen=True, kw_only=True):
     """Like the token form's, for the message of the finding's first token."""
     whole: bool | None = None
     """Whether the finding covers the whole body of its message."""
-    first: bool | None = None
-    """Whether that is the first message of the choice."""
-    open: bool | None = None
-    """Whether the response ends inside the message of the finding's first token."""
-    crowded: bool | None = None
-    """Whether an event at the finding brought several tokens."""
-    inner: bool | None = None
-    """Whether text of the choice is missing inside a message that goes on after it."""
-    whole_step: bool | None = None
-    """Whether a delta of the choice brought the text of several tokens."""
-    second_copy: bool | None = None
-    """Whether the finding's text was also delivered elsewhere."""
-    edges: frozenset[Edge] = frozenset()
-    """It is at one of these edges of its message's body, with no text but what came in one event with the
-    framing there; empty for any place."""
-    last: bool | None = None
-    """Whether no later message of the choice has text for the same field."""
     error_reported: bool | None = None
     """Whether the server reported an error to the client."""
     streamed: bool | None = None
     """Whether the response was streamed as server-sent events."""
-    cut: bool | None = None
-    """Whether the connection broke off without an end."""
-    ended: frozenset[Ended] = frozenset()
-    """How the response ended, according to the server; empty for any."""
+    when: tuple[OfFinding, ...] = ()
+    """Rare conditions of the finding, all of which must hold."""
 
 
 class TextForm(Row, frozen=True, kw_only=True):
@@ -283,8 +243,8 @@ class Issue(Row, frozen=True, kw_only=True, dict=True):
     """It blames hardware, a checkpoint, flags or client code; one malformed message is not enough."""
     before_parser: bool = False
     """It spoils what the parser gets: errors of the parser after its message follow from it."""
-    tokens_lost: bool = False
-    """The parser missed tokens: ruled out where the IDs that were sent hold what it rejected."""
+    when: tuple[OfFinding, ...] = ()
+    """Rare conditions; a finding for which one does not hold has another cause."""
     tokens: tuple[TokenForm, ...] = ()
     """How it looks in the tokens: any of these forms."""
     findings: tuple[FindingForm, ...] = ()

@@ -1,6 +1,7 @@
 """Types of the catalogue's fields that are not plain words."""
 
 import re
+from enum import StrEnum
 from functools import cached_property
 from typing import Annotated, ClassVar, Final, Literal
 
@@ -19,6 +20,13 @@ EngineName = Annotated[str, one_of(engine.name for engine in ENGINES)]
 ViolationName = Annotated[str, one_of(violation.name.lower() for violation in Violation)]
 Version = Annotated[str, msgspec.Meta(pattern=rf"\A(?:{VERSION.pattern})\Z")]
 MessagePart = Literal["role", "channel", "recipient", "content_type", "body", "name", "header", "stop"]
+
+
+class Edge(StrEnum):
+    """An end of a message's body."""
+
+    START = "start"
+    END = "end"
 
 
 class Expression:

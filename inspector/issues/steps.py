@@ -9,18 +9,16 @@ the upgrade says so.
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from msgspec import structs
 
-from inspector.analysis.audit.missing_ids import asks_for_ids
 from inspector.analysis.reading import Reading
 from inspector.capture.capture import Endpoint
-from inspector.issues.evidence import ended_of
-from inspector.issues.issue import Ended, Issue, Side, Step, upgrade_text
+from inspector.issues.issue import Issue, Side, Step, upgrade_text
 from inspector.issues.release_bounds import release_bounds
 from inspector.issues.versions import as_version
 from inspector.protocol.engines import DEFAULT, ENGINES, UNKNOWN, Engine
@@ -48,15 +46,12 @@ class Situation:
     calls: bool | None = None
     """Whether the model called functions; None where that is not known."""
     engine: Engine = DEFAULT
-    ended: Ended = Ended.UNKNOWN
     token_ids: bool = False
     """Whether the token IDs of the response are known."""
-    ids_asked: bool = False
-    """Whether the request asks for them."""
+    reading: Reading | None = field(default=None, repr=False, compare=False)
+    """The response, for rare conditions; None where only words about it are known."""
     captured: bool = False
     """Whether the response itself is known, not only words about it."""
-    tools: bool | None = None
-    """Whether the request offers tools; None where the request is not known."""
     answered: bool | None = None
     """Whether the client got an answer or a call, and nothing was lost; None where that is not known."""
     needed: str | None = None
@@ -94,11 +89,9 @@ def situation_of(reading: Reading) -> Situation:
         endpoint=reading.header.endpoint,
         calls=called if settled and not reading.spec.raw else None,
         engine=reading.engine,
-        ended=ended_of(reading.choice),
         token_ids=reading.choice.has_ids,
-        ids_asked=asks_for_ids(reading),
         captured=True,
-        tools=_offers_tools(reading),
+        reading=reading,
     )
 
 
@@ -240,30 +233,20 @@ def _with_basis(step: Step, measurement: Measured | None) -> Step:
     return structs.replace(step, text=f"{step.text.rstrip('.')}{_UNMEASURED}.")
 
 
-def _offers_tools(reading: Reading) -> bool | None:
-    """Whether the request offers tools; None where it is not known, or only the server has all of it."""
-    request = reading.header.request
-    offered = bool(request.get("tools"))
-    unknown = not request or any(map(request.get, reading.spec.elsewhere))
-    return None if unknown and not offered else offered
-
-
 def _fits(step: Step, situation: Situation) -> bool:
     """Whether a step makes sense in a situation."""
-    if step.ended and situation.ended not in step.ended:
+    if not all(condition.holds(situation.reading) for condition in step.when):
         return False
     if step.programs and not situation.engine.is_among(step.programs):
         return False
     for required, value in (
         (step.token_ids, situation.token_ids),
-        (step.ids_asked, situation.ids_asked),
         (step.captured, situation.captured),
     ):
         if required is not None and required is not value:
             return False
-    for wanted, known in ((step.tools, situation.tools), (step.answered, situation.answered)):
-        if None not in (wanted, known) and wanted is not known:
-            return False
+    if None not in (step.answered, situation.answered) and step.answered is not situation.answered:
+        return False
     return not step.endpoints or situation.endpoint is None or situation.endpoint in step.endpoints
 
 

@@ -91,6 +91,8 @@ def test_a_missing_field_is_named_with_its_entry(field: str) -> None:
         ("tokens", [{"message": {"weight": "x"}}], "'weight'"),
         ("findings", [{"kinds": ["lost"]}], "'lost'"),
         ("findings", [{}], "missing required field `kinds`"),
+        ("findings", [{"kinds": ["dropped"], "when": ["soon"]}], "'soon' is not a condition here; "),
+        ("steps", [{"step": "Wait.", "when": ["at_end"]}], "'at_end' is not a condition here; "),
         ("shares_text_with", ["nobody"], "nobody is not an entry"),
         ("measured_as", "nobody", "nobody is not an entry"),
         ("colour", "red", "unknown field `colour`"),

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from itertools import product
 
 import pytest
@@ -11,13 +12,12 @@ from inspector.capture.capture import Capture, Endpoint, Header
 from inspector.files.store import FIXTURES, builtin, load
 from inspector.issues import Situation, catalogue, first_step, issues, situation_of, steps_for
 from inspector.issues.catalogue import read_catalogue
-from inspector.issues.issue import Ended
 from inspector.issues.steps import MEASURED_FILE, measured
 from inspector.issues.versions import as_version
 from inspector.lab.results import STAND_IN, load_runs, version_key
 from inspector.protocol.engines import DEFAULT, ENGINES
 from tests.support.entries import ENTRY, written
-from tests.support.streams import chat
+from tests.support.streams import GOOD, chat
 from tools.make_measured import measured_table
 
 CROSSING = "chat-stream-multi-channel-chunk"
@@ -55,8 +55,8 @@ def test_no_server_is_told_to_upgrade_to_a_release_that_it_has_reached(
 
 def test_a_step_is_given_only_in_the_situation_that_it_is_for() -> None:
     steps = [
-        {"ended": ["unknown"], "step": "Check finish_reason."},
-        {"ended": ["length"], "step": "Raise max_tokens."},
+        {"when": ["end_unknown"], "step": "Check finish_reason."},
+        {"when": ["ended_at_limit"], "step": "Raise max_tokens."},
         {"token_ids": False, "step": "Record the token IDs."},
         {"endpoints": ["chat"], "step": "Compare the counts."},
         "Send it again.",
@@ -68,39 +68,48 @@ def test_a_step_is_given_only_in_the_situation_that_it_is_for() -> None:
         "Compare the counts.",
         "Send it again.",
     )
-    cut = Situation(ended=Ended.LENGTH, token_ids=True, endpoint=Endpoint.RESPONSES)
-    assert steps_for(issue, cut) == ("Raise max_tokens.", "Send it again.")
-    assert steps_for(issue, Situation(ended=Ended.STOP, token_ids=True))[0] == "Compare the counts."
+    cut, whole = (read(chat(GOOD, finish=finish)) for finish in ("length", "stop"))
+    at_limit = Situation(reading=cut, token_ids=True, endpoint=Endpoint.RESPONSES)
+    assert steps_for(issue, at_limit) == ("Raise max_tokens.", "Send it again.")
+    assert steps_for(issue, Situation(reading=whole, token_ids=True))[0] == "Compare the counts."
+
+
+def chosen(steps: Sequence[object], request: Mapping[str, object]) -> tuple[str, ...]:
+    """The steps for a response to a request, of which nothing else is known."""
+    [issue] = read_catalogue(written({**ENTRY, "steps": steps}))
+    header = Header(endpoint=Endpoint.RESPONSES, request=request)
+    return steps_for(issue, situation_of(read(Capture(header=header, events=[]))))
 
 
 def test_nothing_that_a_capture_shows_is_to_be_checked() -> None:
-    steps = [
-        {"captured": False, "step": "Compare the counts."},
-        {"tools": False, "step": "Offer the tools that the prompt names."},
-        "Send it again.",
-    ]
+    steps = [{"captured": False, "step": "Compare the counts."}, "Send it again."]
     [issue] = read_catalogue(written({**ENTRY, "steps": steps}))
-    assert len(steps_for(issue, Situation())) == 3
-    assert steps_for(issue, Situation(captured=True, tools=True)) == ("Send it again.",)
-    assert steps_for(issue, Situation(captured=True, tools=False))[0] == steps[1]["step"]  # type: ignore[index]
+    assert steps_for(issue, Situation()) == ("Compare the counts.", "Send it again.")
+    assert chosen(steps, {}) == ("Send it again.",)
 
 
 @pytest.mark.parametrize(
-    ("request_body", "tools"),
+    ("request_body", "offered"),
     [
-        ({}, None),
-        ({"input": "Hi"}, False),
+        ({}, False),
         ({"input": "Hi", "tools": []}, False),
+        ({"input": "Hi", "previous_response_id": "resp_1"}, False),
         ({"input": "Hi", "tools": [{"type": "function", "name": "f"}]}, True),
-        ({"input": "Hi", "previous_response_id": "resp_1"}, None),
-        ({"input": "Hi", "previous_response_id": None}, False),
     ],
 )
-def test_the_tools_of_a_conversation_on_the_server_are_not_known(
-    request_body: dict[str, object], tools: bool | None
-) -> None:
-    header = Header(endpoint=Endpoint.RESPONSES, request=request_body)
-    assert situation_of(read(Capture(header=header, events=[]))).tools is tools
+def test_a_step_for_a_request_without_tools(request_body: dict[str, object], offered: bool) -> None:
+    steps = [{"when": ["not tools_offered"], "step": "Offer the tools."}, "Send it again."]
+    assert ("Offer the tools." in chosen(steps, request_body)) is not offered
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_a_step_for_a_request_that_asks_for_token_ids(asked: bool) -> None:
+    steps = [{"when": [name], "step": f"{name}."} for name in ("ids_asked", "not ids_asked")]
+    [issue] = read_catalogue(written({**ENTRY, "steps": steps}))
+    header = Header(endpoint=Endpoint.CHAT, request={"return_token_ids": asked, "stream": True})
+    reading = read(Capture(header=header, events=[]))
+    assert steps_for(issue, situation_of(reading)) == ("ids_asked." if asked else "not ids_asked.",)
+    assert steps_for(issue, Situation()) == ("not ids_asked.",)
 
 
 def test_no_release_is_advised_for_what_no_release_parses() -> None:
@@ -117,12 +126,19 @@ def test_an_upgrade_marked_as_measured_is_not_said_to_be_read_in_the_code() -> N
 
 
 @pytest.mark.parametrize(
-    ("finish", "ended"),
-    [("stop", Ended.STOP), ("length", Ended.LENGTH), ("abort", Ended.UNKNOWN), (None, Ended.UNKNOWN)],
+    ("finish", "name"),
+    [
+        ("stop", "ended_by_model"),
+        ("length", "ended_at_limit"),
+        ("abort", "end_unknown"),
+        (None, "end_unknown"),
+    ],
 )
-def test_the_end_of_a_response_is_read_from_its_finish_reason(finish: str | None, ended: Ended) -> None:
-    reading = read(chat([("<|channel|>final<|message|>Hi", {"content": "Hi"})], finish=finish))
-    assert (situation_of(reading).ended, situation_of(reading).token_ids) == (ended, True)
+def test_the_end_of_a_response_is_read_from_its_finish_reason(finish: str | None, name: str) -> None:
+    names = ("ended_by_model", "ended_at_limit", "end_unknown")
+    steps = [{"when": [name], "step": f"{name}."} for name in names]
+    [issue] = read_catalogue(written({**ENTRY, "steps": steps}))
+    assert steps_for(issue, situation_of(read(chat(GOOD, finish=finish)))) == (f"{name}.",)
 
 
 def test_a_server_past_every_upgrade_is_told_to_report() -> None:
