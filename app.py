@@ -15,8 +15,18 @@ from typing import Final
 import streamlit as st
 
 import inspector
-from inspector import Capture, InspectorError, dashboard
-from inspector.dashboard import DashboardTap
+from inspector import Capture, InspectorError
+from inspector.files.store import builtin
+from inspector.fleet.watch import Metrics, Retention, Watch, metrics_app
+from inspector.fleet.watch.spans import configured_spans
+from inspector.net.half_requests import end_half_requests
+from inspector.net.hosts import trusted_hosts
+from inspector.net.playback import playback_routes
+from inspector.net.runs.feed import runs_routes
+from inspector.net.runs.registry import registry
+from inspector.net.shutdown import Shutdown
+from inspector.net.sockets import listening_without_delay, say_once_that_none_is_accepted
+from inspector.net.tap import DashboardTap, configured_upstreams
 from pages.ui.bundles import bundles
 from pages.ui.modules import module_routes
 from pages.ui.shell import shell
@@ -49,21 +59,21 @@ sys.setswitchinterval(0.001)
 @cache
 def _builtins() -> dict[str, Capture]:
     """The built-in captures by name, the most telling first."""
-    return {one.name: inspector.load(one.path) for one in dashboard.builtin()}
+    return {one.name: inspector.load(one.path) for one in builtin()}
 
 
 def _tap() -> DashboardTap:
     try:
-        runs, metrics = dashboard.registry(), dashboard.Metrics()
-        upstreams = dashboard.configured_upstreams()
+        runs, metrics = registry(), Metrics()
+        upstreams = configured_upstreams()
         addresses = {one.name: one.server.v1 for one in upstreams}
-        spans = dashboard.configured_spans(addresses) if upstreams else None
+        spans = configured_spans(addresses) if upstreams else None
         return DashboardTap(
             upstreams,
             runs,
             run_of=runs.get,
-            watching=lambda: dashboard.Watch(metrics, dashboard.Retention(runs.folder), spans=spans),
-            metrics=dashboard.metrics_app(metrics),
+            watching=lambda: Watch(metrics, Retention(runs.folder), spans=spans),
+            metrics=metrics_app(metrics),
         )
     except InspectorError as error:
         sys.exit(str(error))
@@ -77,18 +87,18 @@ def _page_paths() -> list[str]:
 
 tap = _tap()
 # The outermost check: pages, files, the websocket, the playback and the tap.
-hosts = dashboard.trusted_hosts(
+hosts = trusted_hosts(
     bound=[st.get_option("server.address") or ""], also=[st.get_option("browser.serverAddress") or ""]
 )
-shutdown = dashboard.Shutdown(tap.stop)
+shutdown = Shutdown(tap.stop)
 
 
 @asynccontextmanager
 async def lifespan(app: object) -> AsyncIterator[None]:
     """From the start of the server to its end."""
-    dashboard.listening_without_delay()
-    dashboard.end_half_requests()
-    dashboard.say_once_that_none_is_accepted(logging.getLogger(__name__).warning)
+    listening_without_delay()
+    end_half_requests()
+    say_once_that_none_is_accepted(logging.getLogger(__name__).warning)
     async with warmed(FIRST_PAGE), tap.lifespan(app), shutdown.lifespan(app):
         yield
 
@@ -96,11 +106,11 @@ async def lifespan(app: object) -> AsyncIterator[None]:
 app = st.App(
     "pages/frame.py",
     routes=[
-        *dashboard.playback_routes(_builtins),
+        *playback_routes(_builtins),
         *(
             route
             for path in _page_paths()
-            for route in [*dashboard.runs_routes(dashboard.registry(), path), *module_routes(path)]
+            for route in [*runs_routes(registry(), path), *module_routes(path)]
         ),
     ],
     middleware=[

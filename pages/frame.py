@@ -4,7 +4,8 @@ from typing import Final
 
 import streamlit as st
 
-from inspector import InspectorError, dashboard
+from inspector import InspectorError
+from inspector.capture.collector import collector_paused
 from pages.ui import assets, captures, state
 from pages.ui.anywhere import anywhere
 from pages.ui.errors import show_error
@@ -53,7 +54,7 @@ if page.title in _WHAT:  # Replay says what it shows
     with st.container(key="page_head"):
         st.markdown(f"**{page.title}** · {_WHAT[page.title]}")
 # A long file makes a million values in no cycle. The collector walks them later, when the page is drawn.
-with dashboard.collector_paused():
+with collector_paused():
     try:
         page.run()
     finally:

@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from inspector import InspectorError, dashboard
+from inspector import InspectorError
+from inspector.data.scan import summarise as library_summary
 from pages.parts import library as parts
 from pages.ui import state
 from pages.ui.errors import show_error
@@ -16,7 +17,7 @@ if query is None:
 try:
     library = parts.opened(query.folder)
     with library.within():
-        summary = dashboard.library_summary(library, query.words)
+        summary = library_summary(library, query.words)
         groups = summary.versions if query.by == "version" else library.groups(query.by, query.words)
         st.markdown(f"# {plain(summary.sentence)}")
         parts.groups(library, query, groups)

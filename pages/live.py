@@ -1,6 +1,6 @@
 """Live: send a request and watch the tokens arrive; without a server the built-in one replays captures."""
 
-from inspector.dashboard import RunState
+from inspector.net.runs.run import RunState
 from pages.parts import live
 from pages.ui import state
 

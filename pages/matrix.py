@@ -2,15 +2,20 @@
 
 import streamlit as st
 
-from inspector import InspectorError, dashboard
+from inspector import InspectorError
+from inspector.lab.clients import load_clients as matrix_clients
+from inspector.lab.headline import matrix_headline
+from inspector.lab.results import every_run as matrix_runs
+from inspector.lab.scripts import load as lab_scripts
+from inspector.lab.table import matrix_table
 from pages.parts.matrix import choosing, details
 from pages.parts.matrix.grid import grid
 from pages.ui.errors import show_error
 
 try:
-    runs = dashboard.matrix_runs()
-    scripts = dashboard.lab_scripts()
-    clients = dashboard.matrix_clients()
+    runs = matrix_runs()
+    scripts = lab_scripts()
+    clients = matrix_clients()
 except InspectorError as error:
     show_error(error)
     st.stop()
@@ -30,13 +35,11 @@ recorded = choosing.columns(runs, chosen)
 columns = recorded
 if chosen.client:
     columns = {title: clients.view(chosen.client, run) for title, run in recorded.items()}
-table = dashboard.matrix_table(
-    list(columns.values()), scripts, endpoint, words=words, only_differing=differing
-)
+table = matrix_table(list(columns.values()), scripts, endpoint, words=words, only_differing=differing)
 shown = {row.script.name: row.script for group in table for row in group.rows}
 oldest_first = list(reversed(columns.values()))
 filtered = set(shown) if (words or differing) and shown else None
-headline.markdown(f"# {dashboard.matrix_headline(oldest_first, scripts, endpoint, filtered=filtered)}")
+headline.markdown(f"# {matrix_headline(oldest_first, scripts, endpoint, filtered=filtered)}")
 if not shown:
     st.info("No script matches this filter, or the releases do not differ for the scripts that match.")
     st.stop()

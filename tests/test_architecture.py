@@ -12,7 +12,7 @@ from typing import Final
 
 import inspector
 from tests.support.source import imports, tree
-from tools.make_layers import layers, table
+from tools.make_layers import folders_of_pages, layers, table
 
 ROOT = Path(__file__).parent.parent
 INSPECTOR, PAGES = ROOT / "inspector", ROOT / "pages"
@@ -120,16 +120,26 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     assert list(TopologicalSorter(graph).static_order())
 
 
-def test_pages_import_only_streamlit_the_doors_and_their_own_parts() -> None:
-    library = {"inspector", "inspector.dashboard", *(f"inspector.{name}" for name in inspector.__all__)}
+def test_pages_import_the_library_and_the_folders_that_are_listed() -> None:
+    listed = folders_of_pages()
+    assert set(listed) < set(LAYERS)
+    imported = {
+        (named(path), *name.split("."))
+        for path in [*PAGES.rglob("*.py"), ROOT / "app.py"]
+        for name in imports(path)
+    }
+    inside = {row for row in imported if row[1] == "inspector" and len(row) > 2}
+    offenders = [".".join(row) for row in inside if row[2] not in listed and row[2] not in inspector.__all__]
+    assert offenders == []
+    assert {row[2] for row in inside} >= set(listed), "a folder that no page imports"
 
+
+def test_page_scripts_import_streamlit_and_what_pages_share() -> None:
     def allowed(name: str) -> bool:
         parts = name.split(".")
-        if parts[0] == "inspector":
-            return name in library or parts[1:-1] == ["dashboard"]
         if parts[0] == "pages":
             return parts[1:2] in (["ui"], ["parts"])
-        return parts[0] == "streamlit" or parts[0] in STANDARD
+        return parts[0] in {"streamlit", "inspector"} or parts[0] in STANDARD
 
     offenders = [
         f"{named(path)} imports {name}"

@@ -1,4 +1,4 @@
-"""The two doors: `inspector` for everybody, `inspector.dashboard` for the screens."""
+"""What `inspector` offers to other programs."""
 
 import ast
 import doctest
@@ -8,28 +8,27 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from starlette.applications import Starlette
 
 import inspector
-from inspector import dashboard
+from inspector.files.store import builtin
+from inspector.net.playback import playback_routes
 from tests.support.listening import listening
 
 ROOT = Path(__file__).parent.parent
 LIBRARY = ROOT / "docs" / "library.md"
 
 
-@pytest.mark.parametrize("door", [inspector, dashboard], ids=lambda door: door.__name__)
-def test_a_door_offers_exactly_what_it_imports(door: ModuleType) -> None:
-    assert set(door.__all__) == set(imported(door))
-    assert len(set(door.__all__)) == len(door.__all__)
+def test_the_library_offers_exactly_what_it_imports() -> None:
+    assert set(inspector.__all__) == set(imported())
+    assert len(set(inspector.__all__)) == len(inspector.__all__)
 
 
-def imported(door: ModuleType) -> dict[str, str]:
-    """The names that a door imports from the program, each with its module."""
-    source = Path(door.__file__ or "").read_text(encoding="utf-8")
+def imported() -> dict[str, str]:
+    """The names that the library imports from the program, each with its module."""
+    source = Path(inspector.__file__).read_text(encoding="utf-8")
     return {
         alias.asname or alias.name: node.module
         for node in ast.walk(ast.parse(source))
@@ -41,7 +40,7 @@ def imported(door: ModuleType) -> dict[str, str]:
 
 def test_a_name_of_the_library_is_what_its_type_says() -> None:
     """Type checkers read the imports, programs get what is loaded for the name."""
-    for name, module in imported(inspector).items():
+    for name, module in imported().items():
         assert getattr(inspector, name) is getattr(importlib.import_module(module), name)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = inspector.nothing  # type: ignore[attr-defined]
@@ -61,22 +60,6 @@ def test_help_loads_no_more_than_its_command(arguments: list[str]) -> None:
     assert done.stdout.splitlines()[-1] == str(loaded)
 
 
-def test_a_name_has_one_door() -> None:
-    assert not set(inspector.__all__) & set(dashboard.__all__)
-
-
-def test_every_name_of_the_dashboards_door_is_used_by_a_screen() -> None:
-    used = set()
-    for path in [ROOT / "app.py", *(ROOT / "pages").rglob("*.py")]:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "dashboard":
-                used.add(node.attr)
-            elif isinstance(node, ast.ImportFrom) and node.module == "inspector.dashboard":
-                used.update(alias.name for alias in node.names)
-    # The type of what `registry()` returns.
-    assert set(dashboard.__all__) - {"Registry"} <= used
-
-
 def examples() -> str:
     return "\n".join(re.findall(r"```pycon\n(.*?)```", LIBRARY.read_text(encoding="utf-8"), re.DOTALL))
 
@@ -87,8 +70,8 @@ def test_every_name_of_the_library_has_an_example() -> None:
 
 @pytest.fixture
 def playback() -> Iterator[str]:
-    captures = {one.name: inspector.load(one.path) for one in dashboard.builtin()}
-    with listening(Starlette(routes=dashboard.playback_routes(lambda: captures))) as address:
+    captures = {one.name: inspector.load(one.path) for one in builtin()}
+    with listening(Starlette(routes=playback_routes(lambda: captures))) as address:
         yield f"{address}/playback/v1"
 
 

@@ -25,12 +25,18 @@ class Layer(Row, frozen=True, kw_only=True):
 
 
 class _Layers(Row, frozen=True):
+    pages: tuple[str, ...]
     layer: tuple[Layer, ...]
 
 
 def layers() -> tuple[Layer, ...]:
     """All layers, lowest first."""
     return read_table(FILE, _Layers).layer
+
+
+def folders_of_pages() -> tuple[str, ...]:
+    """The layers that the pages import from, beside the library."""
+    return read_table(FILE, _Layers).pages
 
 
 def table() -> str:

@@ -11,16 +11,19 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import streamlit as st
 
 import inspector
-from inspector import Capture, Endpoint, Inspection, InspectorError, Kind, Level, Severity, dashboard
-from inspector.dashboard import (
-    AuditResult,
-    CaptureError,
-    ClientReading,
-    LiveRun,
-    RunState,
-    Shelf,
-    Upload,
-)
+from inspector import Capture, Endpoint, Inspection, InspectorError, Kind, Level, Severity
+from inspector.analysis.audit.rejection_findings import rejected
+from inspector.capture.errors import CaptureError
+from inspector.capture.formats import plural
+from inspector.files.store import Builtin, builtin
+from inspector.files.uploads import Shelf, Upload
+from inspector.lab.results import named_capture as matrix_capture
+from inspector.lab.scripts import load as lab_scripts
+from inspector.net.reference_clients import ClientReading, python_reading
+from inspector.net.runs.registry import registry
+from inspector.net.runs.run import LiveRun, RunState
+from inspector.views.audit_result import AuditResult
+from inspector.views.strip import strip
 from pages.ui.fields import parts
 from pages.ui.state import Opened, Selection, Session
 from pages.ui.strip import Payload, pack
@@ -220,12 +223,12 @@ def open_linked(session: Session, *, turned: bool) -> None:
 
 
 def _of_matrix(name: str) -> Opened | None:
-    capture = dashboard.matrix_capture(name)
+    capture = matrix_capture(name)
     if capture is None:
         return None
     # Responses carries no token ids; of several turns the script is not the whole stream.
     script = name.partition("/")[2].partition("-")[2]
-    single_turn = {script.name for script in dashboard.lab_scripts() if len(script.turns) == 1}
+    single_turn = {script.name for script in lab_scripts() if len(script.turns) == 1}
     vouched = capture.header.endpoint is Endpoint.RESPONSES and script in single_turn
     return Opened(name=name, digest=f"matrix {name}", capture=capture, vouched=vouched)
 
@@ -255,7 +258,7 @@ def keep() -> None:
 
 
 def _shelf() -> Shelf:
-    return _shelf_in(dashboard.registry().folder)
+    return _shelf_in(registry().folder)
 
 
 @st.cache_resource(show_spinner=False)
@@ -272,8 +275,8 @@ def first_selection(inspection: Inspection, choice: int) -> Selection:
         for n, finding in enumerate(findings)
         if finding.severity is Severity.ERROR and finding.token_start is not None
     ]
-    if (rejected := dashboard.rejected(findings)) is not None:
-        return Selection(None, rejected)
+    if (rejection := rejected(findings)) is not None:
+        return Selection(None, rejection)
     causes = [number for number in wrong if findings[number].kind is not Kind.INVALID_TOOL_ARGUMENTS]
     wrong = causes or wrong
     number = wrong[0] if wrong else 0 if findings else None
@@ -292,7 +295,7 @@ def payload(digest: str, choice: int, _inspection: Inspection) -> Payload:
     """The strip payload of one choice, as bytes."""
     chosen_one = _inspection.reading.choices[choice]
     key = f"{digest} {choice}"
-    return pack(dashboard.strip(_inspection, key=key, choice=chosen_one), digest=key)
+    return pack(strip(_inspection, key=key, choice=chosen_one), digest=key)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
@@ -306,7 +309,7 @@ def result(digest: str, choice: int, _inspection: Inspection) -> AuditResult:
 def client_reading(digest: str, _inspection: Inspection) -> ClientReading | None:
     """What the installed SDK makes of the response."""
     del digest
-    return dashboard.python_reading(_inspection.capture)
+    return python_reading(_inspection.capture)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
@@ -329,7 +332,7 @@ def _of_run(digest: str, name: str, _run: LiveRun) -> Inspection:
 
 def _runs() -> dict[str, LiveRun]:
     """Ended runs of this process that received events, newest first."""
-    ended = (run for run in dashboard.registry().runs() if run.state is RunState.ENDED and len(run.events))
+    ended = (run for run in registry().runs() if run.state is RunState.ENDED and len(run.events))
     return {_run_name(run): run for run in ended}
 
 
@@ -361,9 +364,9 @@ def size(run: LiveRun) -> str:
     """The size of a run in words: tokens, or events where no token ID was sent."""
     tokens = run.pace().tokens
     amount, word = (tokens, "token") if tokens else (len(run.events), "event")
-    return f"{amount:,} {dashboard.plural(amount, word)}"
+    return f"{amount:,} {plural(amount, word)}"
 
 
 @st.cache_resource(show_spinner=False)
-def _builtins() -> dict[str, dashboard.Builtin]:
-    return {row.name: row for row in dashboard.builtin()}
+def _builtins() -> dict[str, Builtin]:
+    return {row.name: row for row in builtin()}

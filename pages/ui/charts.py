@@ -9,8 +9,9 @@ import plotly.graph_objects as go
 import streamlit as st
 from plotly.subplots import make_subplots
 
-from inspector import Inspection, Reading, dashboard
-from inspector.dashboard import ChoiceReading
+from inspector import Inspection, Reading
+from inspector.analysis.audit.kinds import kind_label
+from inspector.analysis.reading import ChoiceReading
 from pages.ui.palette import channel_hue, shade
 
 _POINTS_AT_MOST: Final = 1500
@@ -77,7 +78,7 @@ def _findings(
         at = None if finding.choice != choice.index or event is None else inspection.reading.arrival_s(event)
         if at is not None:
             token = "" if finding.token_start is None else f", token {finding.token_start:,}"
-            words = f"{dashboard.kind_label(finding.kind)}{token}"
+            words = f"{kind_label(finding.kind)}{token}"
             places.setdefault(min(at, last) * scale, []).append(words)
     marks = sorted(places.items())[:_FINDINGS_AT_MOST]
     if marks:

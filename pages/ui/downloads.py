@@ -6,7 +6,8 @@ from typing import Final, NamedTuple
 import streamlit as st
 
 import inspector
-from inspector import Comparison, Inspection, dashboard
+from inspector import Comparison, Inspection
+from inspector.views.exports import capture_lines, findings_csv, findings_json
 
 REPORT_WARNING: Final = "API keys are removed; prompts and responses are not. Read it before you publish it."
 
@@ -67,19 +68,19 @@ def capture_downloads(inspection: Inspection) -> list[Download]:
             "Capture (JSON lines)",
             f"{stem}.jsonl",
             "application/jsonl",
-            lambda: dashboard.capture_lines(inspection),
+            lambda: capture_lines(inspection),
         ),
         Download(
             "Findings (JSON)",
             f"{stem}-findings.json",
             "application/json",
-            lambda: dashboard.findings_json(inspection),
+            lambda: findings_json(inspection),
         ),
         Download(
             "Findings (CSV)",
             f"{stem}-findings.csv",
             "text/csv",
-            lambda: dashboard.findings_csv(inspection),
+            lambda: findings_csv(inspection),
         ),
     ]
 

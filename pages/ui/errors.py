@@ -6,7 +6,7 @@ from typing import Final
 import streamlit as st
 
 from inspector import InspectorError
-from inspector.dashboard import CaptureError
+from inspector.capture.errors import CaptureError
 from pages.ui.pickers import plain
 
 _WORD: Final = re.compile(r"[a-z]+(?=[ ,])")

@@ -6,7 +6,9 @@ from typing import Final
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from inspector import dashboard
+from inspector.capture.formats import listed
+from inspector.files.importers import FORMATS
+from inspector.inspection.triage import is_log
 from pages.ui import captures
 from pages.ui.pickers import plain
 from pages.ui.state import Rejected, Session
@@ -15,7 +17,7 @@ LIMIT_MB: Final = 256
 """Of one file that is opened on a page with an upload."""
 _HELP: Final = (
     "Drop files anywhere in the window, or paste with Ctrl+V: "
-    f"{dashboard.FORMATS}; also gzip or zstd. Files stay in this session, on this machine."
+    f"{FORMATS}; also gzip or zstd. Files stay in this session, on this machine."
 )
 _NAMED: Final = 3
 
@@ -67,7 +69,7 @@ def receive(session: Session, files: Sequence[tuple[str, bytes]]) -> None:
     rejected = []
     for name, content in files:
         if problem := captures.open_file(session, name, content):
-            log = content if dashboard.is_log(content, name) else None
+            log = content if is_log(content, name) else None
             rejected.append(Rejected(name=name, problem=problem, log=log))
     reject(session, rejected, of=len(files))
 
@@ -100,7 +102,7 @@ def rejection_line(rejected: Sequence[Rejected], of: int) -> str:
     names = [file.name for file in rejected[:_NAMED]]
     if more := len(rejected) - len(names):
         names.append(f"{more} more")
-    return f"{len(rejected)} of {of} files were not read: {dashboard.listed(names)}."
+    return f"{len(rejected)} of {of} files were not read: {listed(names)}."
 
 
 def _diagnosable(session: Session, file: Rejected, *, key: str) -> None:

@@ -5,8 +5,11 @@ from typing import Any, Final, NamedTuple
 
 import streamlit as st
 
-from inspector import Endpoint, InspectorError, dashboard
-from inspector.dashboard import ModelLists, OutcomeKind, RequestFailed, Server, SettingHints
+from inspector import Endpoint, InspectorError
+from inspector.net.client.address import Server, SettingHints
+from inspector.net.client.outcome import OutcomeKind, RequestFailed
+from inspector.net.playback import FAULTS
+from inspector.net.runs.model_lists import ModelLists
 from pages.ui.errors import sentence_of
 from pages.ui.pickers import plain
 
@@ -65,7 +68,7 @@ def faults(label: str, key: str, **options: Any) -> None:
     """Choose the faults of the built-in server."""
     st.multiselect(
         label,
-        list(dashboard.FAULTS),
+        list(FAULTS),
         key=key,
         accept_new_options=True,
         format_func=_fault_words,
@@ -76,7 +79,7 @@ def faults(label: str, key: str, **options: Any) -> None:
 
 
 def _fault_words(name: str) -> str:
-    fault = dashboard.FAULTS.get(name)
+    fault = FAULTS.get(name)
     return name if fault is None else f"{name}: {fault.words}"
 
 

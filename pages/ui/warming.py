@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from importlib import import_module
 
-from inspector import dashboard
+from inspector.issues import catalogue
+from inspector.protocol.harmony.vocab import encoding
 
 
 @asynccontextmanager
@@ -18,8 +19,8 @@ async def warmed(modules: Sequence[str] = ()) -> AsyncIterator[None]:
     opens at once gains nothing. To repeat it, take `warmed(...)` out of app.py in a second checkout and run
     `python -m bench.first_page --after 4 --rounds 10 --root . --root OTHER`.
     """
-    dashboard.encoding()
-    dashboard.catalogue()
+    encoding()
+    catalogue()
     loading = asyncio.create_task(_load(modules))
     try:
         yield

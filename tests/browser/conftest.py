@@ -27,8 +27,8 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from inspector.dashboard import StripPayload
 from inspector.files.store import FIXTURES
+from inspector.views.payload import Payload as StripPayload
 from pages.ui import modules
 from pages.ui.strip import pack, styles
 from tests.support.archives import scanned

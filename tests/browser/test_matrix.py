@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from inspector import dashboard
+from inspector.lab.results import every_run as matrix_runs
 from inspector.lab.results import unique_runs
 
 Open = Callable[..., Page]
@@ -22,7 +22,7 @@ def opened(page: Page, address: str) -> Page:
 def test_all_releases_and_totals_are_on_one_screen(app: str, open_page: Open) -> None:
     page = opened(open_page(1400, 900), f"{app}matrix")
     grid = page.locator(".matrix")
-    runs = [run for run in unique_runs(dashboard.matrix_runs()) if run.front_end in {"python", "rust"}]
+    runs = [run for run in unique_runs(matrix_runs()) if run.front_end in {"python", "rust"}]
     recorded = {run.version for run in runs if run.step == "3"}
     assert set(grid.locator("thead span").all_inner_texts()) == recorded
     assert grid.evaluate("grid => grid.scrollWidth - grid.clientWidth") == 0

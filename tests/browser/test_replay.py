@@ -10,8 +10,9 @@ import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
 import inspector
-from inspector import Event, dashboard
+from inspector import Event
 from inspector.capture.capture import render
+from inspector.files.store import builtin
 from inspector.protocol.harmony.vocab import encode
 from tests.browser.conftest import pick
 from tests.support.streams import Step, chat
@@ -232,7 +233,7 @@ def test_downloads_are_the_capture_its_findings_and_reports(app: str, open_page:
         page.keyboard.press("Escape")
     endings = (".jsonl", "-findings.json", "-findings.csv", "-report.html", "-bug-report.md")
     assert set(got) == {f"{LEAK}{ending}" for ending in endings}
-    capture = inspector.load(next(one.path for one in dashboard.builtin() if one.name == LEAK))
+    capture = inspector.load(next(one.path for one in builtin() if one.name == LEAK))
     assert inspector.loads_all(got[f"{LEAK}.jsonl"], "again") == [capture]
     assert b'"kind": "misrouted"' in got[f"{LEAK}-findings.json"]
     assert got[f"{LEAK}-findings.csv"].count(b"tool_calls[0].arguments") == 2

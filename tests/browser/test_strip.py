@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import inspector
-from inspector import dashboard
+from inspector.files.store import builtin
 from inspector.views.strip.complete import tables
 from tests.support.streams import chat
 from tests.support.strips import LEAK, built_in, payload, selected
@@ -20,7 +20,7 @@ Mount = Callable[..., Page]
 
 def uncounted(name: str) -> inspector.Capture:
     """A built-in capture of Responses without the server's token count, by which tokens are reconstructed."""
-    capture = inspector.load(next(one.path for one in dashboard.builtin() if one.name == name))
+    capture = inspector.load(next(one.path for one in builtin() if one.name == name))
     events = []
     for event in capture.events:
         told = json.loads(event.data) if event.data.startswith("{") else {}

@@ -12,7 +12,7 @@ from inspector import load
 from inspector.analysis.audit import Finding, Kind, audit
 from inspector.analysis.reading import Reading, read
 from inspector.capture.capture import Capture, Endpoint, Event, Header
-from inspector.dashboard import builtin
+from inspector.files.store import builtin
 from inspector.inspection.inspection import inspect
 from inspector.issues.captures import (
     answers_of_findings,

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from inspector import dashboard
+from inspector.net.runs.registry import registry
 
 
 @pytest.fixture(autouse=True)
 def captures_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of the dashboard's captures."""
-    monkeypatch.setattr(dashboard.registry(), "folder", tmp_path)
+    monkeypatch.setattr(registry(), "folder", tmp_path)
     return tmp_path

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import inspector
-from inspector import dashboard
+from inspector.files.store import builtin
 from pages.ui.charts import both_over_time
 from tests.support.pages import as_file, banner, drawn
 from tests.support.streams import GOOD, LEAK, chat, long_answer
@@ -142,7 +142,7 @@ def test_swap_exchanges_the_sides() -> None:
 
 
 def test_every_pair_with_the_first_capture_is_drawn() -> None:
-    names = [row.name for row in dashboard.builtin()]
+    names = [row.name for row in builtin()]
     app = page(left=names[0], right=names[0])
     assert banner(app)["level"] == "warning"
     for name in names[1:]:

@@ -12,7 +12,9 @@ import zstandard
 from streamlit.testing.v1 import AppTest
 
 import inspector
-from inspector import Level, dashboard
+from inspector import Level
+from inspector.inspection.triage import of_content
+from inspector.issues import diagnosis_row
 from pages.parts.diagnose import answers, source
 from pages.ui.state import Session
 from tests.support.pages import banner
@@ -184,7 +186,7 @@ def test_the_page_shows_the_confidence_of_the_match() -> None:
 
 def test_the_download_is_what_the_command_prints() -> None:
     diagnosis = inspector.diagnose_text("Unknown role: final")
-    row = dashboard.diagnosis_row("dashboard", diagnosis)
+    row = diagnosis_row("dashboard", diagnosis)
     assert json.loads(json.dumps(row))["answers"][0]["id"] == "unknown-role-other"
 
 
@@ -210,7 +212,7 @@ def test_level_of_a_capture_without_evidence_is_unknown() -> None:
     message = {"role": "assistant", "content": "Hello."}
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
     dump = json.dumps({"id": "x", "object": "chat.completion", "choices": [choice]})
-    diagnosis, _ = dashboard.of_content(dump.encode(), "dump")
+    diagnosis, _ = of_content(dump.encode(), "dump")
     assert answers.level(diagnosis) is Level.UNKNOWN
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from inspector import dashboard
 from inspector.data.scan import Counts
+from inspector.data.scan import Group as LibraryGroup
 from inspector.files.store import FIXTURES
-from pages.parts.library import plots
+from pages.parts.library import choosing, plots
 from tests.support.archives import id_lists, scanned
 from tests.support.pages import tables
 
@@ -177,16 +177,16 @@ def test_a_file_that_could_not_be_read_is_a_row(captures: Path, tmp_path: Path) 
 
 def test_missing_extra_is_an_error(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    monkeypatch.setattr(dashboard, "scan_stamp", lambda _: "another")
+    monkeypatch.setattr(choosing, "scan_stamp", lambda _: "another")
     [error] = page().error
     assert 'pip install "harmony-inspector[scan]"' in error.value.replace("\\", "")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_plot_has_a_bar_for_each_group_and_no_markup(theme: str) -> None:
-    def group(value: str | None, **levels: int) -> dashboard.LibraryGroup:
+    def group(value: str | None, **levels: int) -> LibraryGroup:
         counts = {"clean": 0, "warning": 0, "error": 0, "unknown": 0, "unread": 0, **levels}
-        return dashboard.LibraryGroup(value=value, counts=Counts(captures=sum(levels.values()), **counts))
+        return LibraryGroup(value=value, counts=Counts(captures=sum(levels.values()), **counts))
 
     groups = [group("<b>x</b>", clean=2, error=1), group(None, warning=3)]
     figure = plots.verdicts("model", groups, theme)

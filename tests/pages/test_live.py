@@ -10,13 +10,15 @@ import httpx
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from inspector import Endpoint, dashboard
+from inspector import Endpoint
 from inspector.capture.capture import End
 from inspector.cli import main
 from inspector.files.store import builtin, load
 from inspector.lab.process import free_port
 from inspector.net.client.failures import connection_failure, refusal
 from inspector.net.client.outcome import OutcomeKind, RequestOutcome
+from inspector.net.runs.registry import registry as live_registry
+from inspector.net.tap import configured_upstreams
 from pages.parts.live.request_form import matching
 from pages.ui.servers import server_of
 from tests.support.pages import banner
@@ -30,10 +32,10 @@ MODELS = '{"object": "list", "data": [{"id": "openai/gpt-oss-20b"}]}'
 def anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A registry and a tap of this test's own environment."""
     monkeypatch.setenv("HARMONY_INSPECTOR_CAPTURES", str(tmp_path / "captures"))
-    for kept in (dashboard.registry, dashboard.configured_upstreams):
+    for kept in (live_registry, configured_upstreams):
         kept.cache_clear()
     yield
-    for kept in (dashboard.registry, dashboard.configured_upstreams):
+    for kept in (live_registry, configured_upstreams):
         kept.cache_clear()
 
 
@@ -100,7 +102,7 @@ def test_a_run_whose_key_is_rejected_opens_the_form_with_the_field() -> None:
     with raw_server(answers) as server:
         app = shown(server.v1)
         app.button(key="live_start").click().run()
-        [run] = dashboard.registry().runs()
+        [run] = live_registry().runs()
         assert run.ended.wait(30)
         app.run()
     assert not app.exception
@@ -138,7 +140,7 @@ def test_the_addresses_for_other_clients_are_listed(monkeypatch: pytest.MonkeyPa
 
 def test_a_run_of_another_client_is_listed_with_its_verdict_and_cannot_be_stopped_here() -> None:
     capture = load(builtin()[0].path)
-    registry = dashboard.registry()
+    registry = live_registry()
     run = registry.get(registry.opened(capture.header))
     assert run is not None
     for event in capture.events:
@@ -157,7 +159,7 @@ def test_a_run_of_another_client_is_listed_with_its_verdict_and_cannot_be_stoppe
 
 
 def test_recent_runs_are_filtered_ordered_and_removed() -> None:
-    registry = dashboard.registry()
+    registry = live_registry()
     made = []
     for words in ("chat-whole-vllm", "tool-call-leak", "whole-one", "tool-call-dropped"):
         capture = load(next(row.path for row in builtin() if words in row.name))
@@ -285,7 +287,7 @@ def test_a_linked_run_shows_the_request_that_it_was_made_with_and_can_be_asked_a
         app = shown(server.v1)
         app.text_input(key="live_prompt").set_value("First.").run()
         app.button(key="live_start").click().run()
-        [first] = dashboard.registry().runs()
+        [first] = live_registry().runs()
         assert first.ended.wait(30)
         linked = AppTest.from_file(ROOT / "pages" / "live.py", default_timeout=60)
         linked.query_params["run"] = first.id
@@ -295,7 +297,7 @@ def test_a_linked_run_shows_the_request_that_it_was_made_with_and_can_be_asked_a
         assert linked.text_input(key="live_address").value == server.v1
         linked.button(key="live_again").click().run()
         assert not linked.exception
-        second = dashboard.registry().runs()[0]
+        second = live_registry().runs()[0]
         assert second.id != first.id
         assert second.ended.wait(30)
         sent = server.bodies("/v1/chat/completions")
@@ -305,7 +307,7 @@ def test_a_linked_run_shows_the_request_that_it_was_made_with_and_can_be_asked_a
 
 def test_a_run_that_the_user_stopped_is_no_failure() -> None:
     capture = load(next(row.path for row in builtin() if "whole" in row.name and "chat" in row.name))
-    registry = dashboard.registry()
+    registry = live_registry()
     run = registry.get(registry.opened(capture.header))
     assert run is not None
     for event in capture.events[:6]:
@@ -340,7 +342,7 @@ def test_a_rejected_request_is_said_once() -> None:
     with raw_server(answers) as server:
         app = shown(server.v1)
         app.button(key="live_start").click().run()
-        [run] = dashboard.registry().runs()
+        [run] = live_registry().runs()
         assert run.ended.wait(30)
         app.run()
     assert not app.exception

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from inspector import dashboard
-from inspector.lab.results import all_runs, unique_runs
+from inspector.lab.results import all_runs, capture_name, unique_runs
+from inspector.lab.results import every_run as matrix_runs
+from inspector.lab.results import named_capture as matrix_capture
 from pages.ui.captures import title
 from tests.support.pages import drawn
 
@@ -67,7 +68,7 @@ def test_the_page_opens_on_chat_with_a_verdict_a_legend_and_every_release() -> N
     assert any("✕ silent loss" in caption.value for caption in app.caption)
     recorded = [
         run.version
-        for run in unique_runs(dashboard.matrix_runs())
+        for run in unique_runs(matrix_runs())
         if run.step == "3" and run.front_end in {"python", "rust"}
     ]
     assert set(grid(app)["columns"]) == set(recorded)
@@ -237,7 +238,7 @@ def test_shipped_results_have_their_captures() -> None:
     for run in runs:
         assert run.packages["torch"]
         endpoint, script = next(iter(run.scores))
-        assert dashboard.matrix_capture(dashboard.capture_name(run, endpoint, script)) is not None
+        assert matrix_capture(capture_name(run, endpoint, script)) is not None
 
 
 def test_the_filter_is_kept_in_the_address_bar() -> None:

@@ -8,10 +8,11 @@ import pytest
 from starlette.applications import Starlette
 from streamlit.testing.v1 import AppTest
 
-from inspector import dashboard
 from inspector.fleet.probe import summary
+from inspector.fleet.probe_registry import probes
 from inspector.lab.process import free_port
 from inspector.net.playback import PlaybackSettings, playback_routes
+from inspector.net.runs.registry import registry
 from pages.parts.probe import plots
 from pages.ui.state import Session
 from tests.support.answers import counted
@@ -34,10 +35,10 @@ def playback() -> Iterator[str]:
 @pytest.fixture(autouse=True)
 def anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("HARMONY_INSPECTOR_CAPTURES", str(tmp_path / "captures"))
-    for kept in (dashboard.registry, dashboard.probes):
+    for kept in (registry, probes):
         kept.cache_clear()
     yield
-    for kept in (dashboard.registry, dashboard.probes):
+    for kept in (registry, probes):
         kept.cache_clear()
 
 
@@ -52,7 +53,7 @@ def shown(address: str, **values: object) -> AppTest:
 
 
 def ended(app: AppTest) -> AppTest:
-    run = dashboard.probes().runs()[0]
+    run = probes().runs()[0]
     assert run is not None
     assert run.wait(30)
     app.run()
@@ -94,7 +95,7 @@ def test_earlier_probes_are_listed_and_opened_by_their_address(playback: str) ->
     app.button(key="probe_start").click().run()
     ended(app)
     assert "Other probes" not in tables(app)
-    first = dashboard.probes().runs()[0]
+    first = probes().runs()[0]
     app.session_state["probe_load"] = "Sweep"
     app.session_state["probe_limit"] = 1
     app.session_state["probe_smallest"] = 20.0
@@ -121,7 +122,7 @@ def test_a_page_opened_during_a_sweep_shows_what_runs() -> None:
         app.button(key="probe_start").click().run()
         assert count.wait(30)
         again = AppTest.from_file(ROOT / "pages" / "probe.py", default_timeout=60)
-        again.query_params["probe"] = dashboard.probes().runs()[0].id
+        again.query_params["probe"] = probes().runs()[0].id
         again.run()
         assert not again.exception
         assert not again.warning
@@ -162,7 +163,7 @@ def test_a_second_server_a_control_and_a_rate_reach_the_plan(playback: str) -> N
     )
     app.button(key="probe_start").click().run()
     ended(app)
-    run = dashboard.probes().runs()[0]
+    run = probes().runs()[0]
     assert run is not None
     assert run.probe is not None
     assert [target.name for target in run.probe.targets] == ["A", "B"]
@@ -180,7 +181,7 @@ def test_a_probe_that_was_stopped_goes_on_with_its_rows() -> None:
         assert count.wait(30)
         app.button(key="probe_stop").click().run()
         ended(app)
-        first = dashboard.probes().runs()[0]
+        first = probes().runs()[0]
         assert first is not None
         assert first.probe is not None
         assert first.resumable
@@ -188,7 +189,7 @@ def test_a_probe_that_was_stopped_goes_on_with_its_rows() -> None:
         server.answers.update(again)
         app.button(key="probe_continue").click().run()
         assert more.wait(30)
-        second = dashboard.probes().runs()[0]
+        second = probes().runs()[0]
         assert second is not None
         assert second is not first
         assert second.plan.folder == first.plan.folder
@@ -206,7 +207,7 @@ def test_prompts_come_from_a_file(playback: str) -> None:
     app.file_uploader(key="probe_file").upload("prompts.jsonl", lines, "application/jsonl").run()
     app.button(key="probe_start").click().run()
     ended(app)
-    run = dashboard.probes().runs()[0]
+    run = probes().runs()[0]
     assert run is not None
     assert [prompt.label for prompt in run.plan.prompts] == ["prompt 1", "Weather?"]
     app.file_uploader(key="probe_file").upload("prompts.jsonl", b"{", "application/jsonl").run()

@@ -12,7 +12,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import inspector
-from inspector import Endpoint, Header, dashboard
+from inspector import Endpoint, Header
+from inspector.files.store import builtin
+from inspector.views.audit_result import AuditResult
 from pages.parts.replay.events import as_curl
 from pages.parts.replay.overview import matching, totals
 from pages.ui import captures
@@ -21,7 +23,7 @@ from tests.support.streams import chat, chat_chunk
 from tests.support.strips import unpacked
 
 PAGE = str(Path(__file__).parents[2] / "pages" / "replay.py")
-NAMES = [row.name for row in dashboard.builtin()]
+NAMES = [row.name for row in builtin()]
 LEAK = "chat-tool-call-leak-vllm-0.14.1"
 LOST = "Your client got no answer: all of it was lost."
 
@@ -76,9 +78,9 @@ def event_of_what_is_chosen(head: dict[str, Any], payload: dict[str, Any]) -> in
 @pytest.mark.parametrize("name", NAMES)
 def test_every_built_in_capture_is_drawn_with_the_verdict_that_the_command_prints(name: str) -> None:
     app = page(capture=name)
-    capture = inspector.load(next(row.path for row in dashboard.builtin() if row.name == name))
+    capture = inspector.load(next(row.path for row in builtin() if row.name == name))
     inspection = inspector.inspect(capture)
-    assert banner(app)["sentence"] == dashboard.AuditResult(inspection).headline_with_prompt
+    assert banner(app)["sentence"] == AuditResult(inspection).headline_with_prompt
     assert inspection.verdict.sentence in banner(app)["sentence"] + banner(app)["why"] or (
         inspection.verdict.level == "clean"
     )

@@ -9,10 +9,14 @@ from starlette.applications import Starlette
 from streamlit.testing.v1 import AppTest
 
 import inspector
-from inspector import dashboard
+from inspector.files.store import builtin as builtin_captures
 from inspector.lab.process import free_port
+from inspector.net.client.address import Server
+from inspector.net.client.request import LiveRequest
+from inspector.net.playback import playback_routes
 from inspector.net.playback.selection import fits
-from inspector.net.runs.registry import FOLDER_VARIABLE
+from inspector.net.runs.registry import FOLDER_VARIABLE, Registry
+from inspector.net.runs.registry import registry as live_registry
 from tests.support.listening import listening
 from tests.support.pages import banner, drawn
 from tests.support.strips import unpacked
@@ -23,19 +27,19 @@ WHOLE = "chat-whole-vllm-0.14.1"
 
 
 @pytest.fixture
-def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dashboard.Registry]:
+def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Registry]:
     """The registry of the process, with a folder of its own."""
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
-    dashboard.registry.cache_clear()
-    yield dashboard.registry()
-    dashboard.registry.cache_clear()
+    live_registry.cache_clear()
+    yield live_registry()
+    live_registry.cache_clear()
 
 
 @pytest.fixture(scope="module")
 def playback() -> Iterator[str]:
     """Address of a server that plays the built-in captures."""
-    captures = {row.name: inspector.load(row.path) for row in dashboard.builtin()}
-    with listening(Starlette(routes=dashboard.playback_routes(lambda: captures))) as address:
+    captures = {row.name: inspector.load(row.path) for row in builtin_captures()}
+    with listening(Starlette(routes=playback_routes(lambda: captures))) as address:
         yield f"{address}/playback/v1"
 
 
@@ -45,7 +49,7 @@ def unescaped(markdown: str) -> str:
 
 
 def page_after(
-    registry: dashboard.Registry,
+    registry: Registry,
     left: tuple[str, str],
     right: tuple[str, str],
     *,
@@ -70,7 +74,7 @@ def page_after(
     return app
 
 
-def test_a_link_to_runs_that_are_gone_says_so_and_offers_the_form(registry: dashboard.Registry) -> None:
+def test_a_link_to_runs_that_are_gone_says_so_and_offers_the_form(registry: Registry) -> None:
     app = AppTest.from_file(PAGE, default_timeout=120)
     app.query_params["trial"] = "<b>gone</b>"
     app.run()
@@ -79,9 +83,7 @@ def test_a_link_to_runs_that_are_gone_says_so_and_offers_the_form(registry: dash
     assert "Ask both" in app.info[0].value
 
 
-def test_both_answers_are_compared_and_the_address_names_the_runs(
-    registry: dashboard.Registry, playback: str
-) -> None:
+def test_both_answers_are_compared_and_the_address_names_the_runs(registry: Registry, playback: str) -> None:
     app = page_after(registry, (playback, LEFT), (playback, RIGHT))
     assert banner(app)["sentence"].startswith("The tokens are the same; the left server lost 2 tokens")
     _, _, payload = drawn(app, "strip").bytes.partition(b"\n")
@@ -95,7 +97,7 @@ def test_both_answers_are_compared_and_the_address_names_the_runs(
     assert (left_request["temperature"], left_request["seed"]) == (0.0, 0)
 
 
-def test_the_runs_are_among_the_captures(registry: dashboard.Registry, playback: str) -> None:
+def test_the_runs_are_among_the_captures(registry: Registry, playback: str) -> None:
     app = page_after(registry, (playback, LEFT), (playback, RIGHT))
     names = [f"{run.id}.jsonl" for run in registry.runs()]
     app.segmented_control(key="compare_from").set_value("Two captures").run()
@@ -111,9 +113,7 @@ def test_the_runs_are_among_the_captures(registry: dashboard.Registry, playback:
     assert drawn(replay, "strip").bytes
 
 
-def test_several_runs_give_rates_the_test_and_a_row_a_run(
-    registry: dashboard.Registry, playback: str
-) -> None:
+def test_several_runs_give_rates_the_test_and_a_row_a_run(registry: Registry, playback: str) -> None:
     app = page_after(registry, (playback, WHOLE), (playback, RIGHT), runs=4)
     assert banner(app)["sentence"] == (
         "Left: 0 of 4 runs (0%) with errors, right: 4 of 4 runs (100%). The difference is "
@@ -134,10 +134,10 @@ def test_several_runs_give_rates_the_test_and_a_row_a_run(
     )
 
 
-def test_runs_that_were_stopped_by_hand_count_in_no_rate(registry: dashboard.Registry, playback: str) -> None:
-    request = dashboard.LiveRequest(model=LEFT, prompt="Hello")
-    stalled = dashboard.Server(base_url=playback, headers={"X-Playback-Faults": "stall=4:300"})
-    trial = registry.start_trial((stalled, request), (dashboard.Server(base_url=playback), request), runs=2)
+def test_runs_that_were_stopped_by_hand_count_in_no_rate(registry: Registry, playback: str) -> None:
+    request = LiveRequest(model=LEFT, prompt="Hello")
+    stalled = Server(base_url=playback, headers={"X-Playback-Faults": "stall=4:300"})
+    trial = registry.start_trial((stalled, request), (Server(base_url=playback), request), runs=2)
     assert all(registry.wait(run, 30) for run in trial.right)
     trial.stop()
     assert all(registry.wait(run, 30) for run in trial.left)
@@ -161,9 +161,7 @@ def test_runs_that_were_stopped_by_hand_count_in_no_rate(registry: dashboard.Reg
     assert list(app.dataframe[0].value["side"]) == ["right", "right"]
 
 
-def test_the_side_that_answered_is_shown_when_the_other_did_not(
-    registry: dashboard.Registry, playback: str
-) -> None:
+def test_the_side_that_answered_is_shown_when_the_other_did_not(registry: Registry, playback: str) -> None:
     app = page_after(
         registry, (playback, LEFT), (playback, RIGHT), right_headers="X-Playback-Faults: http=500"
     )
@@ -173,9 +171,7 @@ def test_the_side_that_answered_is_shown_when_the_other_did_not(
     assert banner(app)["sentence"].startswith("Your client got a broken tool call")
 
 
-def test_a_server_that_is_not_there_is_told_before_anybody_asks(
-    registry: dashboard.Registry, playback: str
-) -> None:
+def test_a_server_that_is_not_there_is_told_before_anybody_asks(registry: Registry, playback: str) -> None:
     app = AppTest.from_file(PAGE, default_timeout=120)
     app.query_params["trial"] = "none"
     app.session_state["ask_left_address"] = playback
@@ -208,15 +204,13 @@ def test_chosen_captures_are_two_groups_of_runs() -> None:
     assert list(app.dataframe[0].value["result"]) == ["error", "error", "clean"]
 
 
-def test_each_side_lists_the_models_of_the_chosen_endpoint(
-    registry: dashboard.Registry, playback: str
-) -> None:
+def test_each_side_lists_the_models_of_the_chosen_endpoint(registry: Registry, playback: str) -> None:
     app = AppTest.from_file(PAGE, default_timeout=120)
     app.query_params["trial"] = "none"
     for side in ("left", "right"):
         app.session_state[f"ask_{side}_address"] = playback
     app.run()
-    builtin = [(row.name, inspector.load(row.path)) for row in dashboard.builtin()]
+    builtin = [(row.name, inspector.load(row.path)) for row in builtin_captures()]
     fitting = {
         endpoint: [
             name for name, capture in builtin if fits(capture, inspector.Endpoint(endpoint), streamed=True)

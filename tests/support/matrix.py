@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from functools import cache
 
 import inspector
-from inspector import Endpoint, Finding, dashboard
+from inspector import Endpoint, Finding
 from inspector.analysis.audit import FieldTexts, Rejection
 from inspector.analysis.audit.verdict import Verdict
-from inspector.dashboard import MatrixRun, Script
 from inspector.inspection.inspection import Inspection
-from inspector.lab.results import captures_of
+from inspector.lab.results import MatrixRun, captures_of
 from inspector.lab.score import Score
+from inspector.lab.scripts import Script
+from inspector.lab.scripts import load as lab_scripts
 
 __all__ = ["Seen", "seen", "seen_with_script"]
 
@@ -80,4 +81,4 @@ _SEEN: dict[str, Sequence[Seen]] = {}
 
 @cache
 def _scripts() -> Mapping[str, Script]:
-    return {script.name: script for script in dashboard.lab_scripts()}
+    return {script.name: script for script in lab_scripts()}

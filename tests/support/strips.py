@@ -8,7 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 from playwright.sync_api import Page
 
 import inspector
-from inspector import dashboard
+from inspector.files.store import builtin
+from inspector.views.strip import strip
 
 LEAK = "chat-tool-call-leak-vllm-0.14.1"
 
@@ -16,13 +17,13 @@ LEAK = "chat-tool-call-leak-vllm-0.14.1"
 def payload(capture: inspector.Capture, key: str = "one") -> dict[str, Any]:
     """What the strip receives for a capture."""
     seen = inspector.inspect(capture)
-    found: dict[str, Any] = json.loads(json.dumps(dashboard.strip(seen, key=key)))
+    found: dict[str, Any] = json.loads(json.dumps(strip(seen, key=key)))
     return found
 
 
 def built_in(name: str) -> dict[str, Any]:
     """What it receives for a built-in capture."""
-    capture = inspector.load(next(one.path for one in dashboard.builtin() if one.name == name))
+    capture = inspector.load(next(one.path for one in builtin() if one.name == name))
     return payload(capture, name)
 
 

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 import inspector
-from inspector import dashboard
 from inspector.capture.capture import Capture, Endpoint, Event, Header
+from inspector.files.store import builtin
+from inspector.views.strip import strip
 
 
 def entry(text: str, logprob: float, **alternatives: float) -> dict[str, Any]:
@@ -30,7 +31,7 @@ def chat(*chunks: tuple[list[int], str, list[dict[str, Any]] | None]) -> Capture
 
 
 def logprobs_of(capture: Capture) -> Any:
-    return dashboard.strip(inspector.inspect(capture), key="x").get("logprobs")
+    return strip(inspector.inspect(capture), key="x").get("logprobs")
 
 
 def test_logprobs_are_matched_to_their_tokens() -> None:
@@ -92,5 +93,5 @@ def test_logprob_alternatives_are_bounded() -> None:
 
 
 def test_built_in_captures_have_no_logprobs() -> None:
-    for row in dashboard.builtin()[:3]:
+    for row in builtin()[:3]:
         assert logprobs_of(inspector.load(row.path)) is None

@@ -5,8 +5,9 @@ from typing import Final
 import pandas as pd
 import streamlit as st
 
-from inspector import Inspection, Level, dashboard
-from inspector.dashboard import Repeats
+from inspector import Inspection, Level
+from inspector.inspection.compare import Repeats, significance
+from inspector.views.comparison_rows import run_rows
 from pages.ui import captures
 from pages.ui.banner import sentence_banner
 from pages.ui.state import Session
@@ -18,7 +19,7 @@ RUNS: Final = {
     "errors": st.column_config.NumberColumn(width=60),
     "says": st.column_config.TextColumn(width=520),
 }
-"""Widths of the columns of `dashboard.run_rows`."""
+"""Widths of the columns of `views.comparison_rows.run_rows`."""
 
 
 def repeats(session: Session) -> None:
@@ -43,10 +44,8 @@ def repeats(session: Session) -> None:
             icon=":material/science:",
         )
         return
-    rates(dashboard.significance(left, right), key="compare_repeats")
-    st.dataframe(
-        pd.DataFrame(dashboard.run_rows(left, right)), hide_index=True, width="stretch", column_config=RUNS
-    )
+    rates(significance(left, right), key="compare_repeats")
+    st.dataframe(pd.DataFrame(run_rows(left, right)), hide_index=True, width="stretch", column_config=RUNS)
 
 
 def rates(repeats: Repeats, *, key: str) -> None:

@@ -4,8 +4,10 @@ from typing import Final, NamedTuple
 
 import streamlit as st
 
-from inspector import Comparison, dashboard
-from inspector.dashboard import ComparedRow, LiveRun
+from inspector import Comparison
+from inspector.net.runs.run import LiveRun
+from inspector.views.strip import empty_strip
+from inspector.views.strip.comparison import ComparedRow, comparison_strip
 from pages.parts.compare.sides import both, label
 from pages.parts.live.run_view import feed_address
 from pages.ui import captures
@@ -76,7 +78,7 @@ def _raw(session: Session, comparison: Comparison, row: _Row) -> None:
 def growing(session: Session, run: LiveRun, side: str) -> None:
     """A run of one side while its tokens arrive."""
     st.caption(f"{side}: {plain(run.header.model or 'model unknown')} at {plain(run.address)}")
-    payload = pack(dashboard.empty_strip(run.id), digest=run.id)
+    payload = pack(empty_strip(run.id), digest=run.id)
     strip(payload, session.strip_of(f"compare_{side}"), key=f"compare_{side}_strip", feed=feed_address(run))
 
 
@@ -101,9 +103,7 @@ def _strip(session: Session, page: str, payload: Payload, first: Selection) -> N
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _row(digest: str, _comparison: Comparison, *, folded: bool) -> _Row | None:
-    compared = dashboard.comparison_strip(
-        _comparison, key=digest, choice=_comparison.choice.index, folded=folded
-    )
+    compared = comparison_strip(_comparison, key=digest, choice=_comparison.choice.index, folded=folded)
     if compared is None or not compared.payload["count"]:
         return None
     payload = compared.payload

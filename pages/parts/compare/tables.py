@@ -3,7 +3,10 @@
 import pandas as pd
 import streamlit as st
 
-from inspector import Comparison, dashboard
+from inspector import Comparison
+from inspector.analysis.audit.wording import explain
+from inspector.capture.formats import figure, plural
+from inspector.views.comparison_rows import comparison_summary, timing_rows
 from pages.parts.compare.sides import both, compared, label
 from pages.ui import captures, downloads
 from pages.ui.captures import Chosen
@@ -17,9 +20,9 @@ def facts(comparison: Comparison) -> list[tuple[str, str, str]]:
     counts = comparison.counts
     chips = [(side, inspection.reading.server_label, "") for side, inspection in both(comparison)]
     if counts is not None:
-        chips.append(("", f"{counts.equal:,}", f"equal {dashboard.plural(counts.equal, 'token')}"))
+        chips.append(("", f"{counts.equal:,}", f"equal {plural(counts.equal, 'token')}"))
         chips += [
-            ("", f"{count:,}", f"{dashboard.plural(count, 'token')} {words}")
+            ("", f"{count:,}", f"{plural(count, 'token')} {words}")
             for count, words in (
                 (counts.only_left, "only left"),
                 (counts.only_right, "only right"),
@@ -36,7 +39,7 @@ def facts(comparison: Comparison) -> list[tuple[str, str, str]]:
         (findings.both, "on both sides"),
     )
     chips += [
-        ("", f"{len(side_findings):,}", f"{dashboard.plural(len(side_findings), 'finding')} {words}")
+        ("", f"{len(side_findings):,}", f"{plural(len(side_findings), 'finding')} {words}")
         for side_findings, words in sides
         if side_findings
     ]
@@ -76,7 +79,7 @@ def findings(comparison: Comparison) -> None:
         ("right", finding) for finding in pairs.only_right
     ]
     rows = [
-        {"on": side, "severity": str(finding.severity), "finding": dashboard.explain(finding)}
+        {"on": side, "severity": str(finding.severity), "finding": explain(finding)}
         for side, finding in [*sides, *(("both", finding) for finding, _ in pairs.both)]
     ]
     if rows:
@@ -111,20 +114,20 @@ def timing(comparison: Comparison, *, key: str) -> None:
         [
             {
                 "figure": row["figure"],
-                "left": dashboard.figure(row["left"], row["unit"]),
-                "right": dashboard.figure(row["right"], row["unit"]),
+                "left": figure(row["left"], row["unit"]),
+                "right": figure(row["right"], row["unit"]),
             }
-            for row in dashboard.timing_rows(comparison)
+            for row in timing_rows(comparison)
         ]
     )
     st.dataframe(table, hide_index=True, width="stretch")
     theme = "dark" if st.context.theme.type == "dark" else "light"
-    figure = both_over_time(
+    chart = both_over_time(
         [(label(inspection, side), inspection.reading) for side, inspection in both(comparison)], theme
     )
-    if figure is not None:
+    if chart is not None:
         st.plotly_chart(
-            figure, key=key, alt="Tokens, gaps and tokens per event of both sides over time since the request"
+            chart, key=key, alt="Tokens, gaps and tokens per event of both sides over time since the request"
         )
 
 
@@ -142,7 +145,7 @@ def several(session: Session, reference: Chosen) -> None:
     if not candidates:
         st.info("Select captures; each gets one row.")
         return
-    rows = [dashboard.comparison_summary(compared(reference, candidate)) for candidate in candidates]
+    rows = [comparison_summary(compared(reference, candidate)) for candidate in candidates]
     st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch")
 
 

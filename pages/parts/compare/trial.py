@@ -6,8 +6,15 @@ import pandas as pd
 import streamlit as st
 
 import inspector
-from inspector import Endpoint, Inspection, InspectorError, dashboard
-from inspector.dashboard import LiveRequest, LiveRun, Server, Trial
+from inspector import Endpoint, Inspection, InspectorError
+from inspector.inspection.compare import significance
+from inspector.net.client.address import Server
+from inspector.net.client.request import LiveRequest, parse_messages, parse_tools
+from inspector.net.runs.registry import registry
+from inspector.net.runs.run import LiveRun
+from inspector.net.runs.trial import RUNS_AT_MOST, Trial, has_output
+from inspector.protocol.wire.endpoints import asked_endpoints
+from inspector.views.comparison_rows import run_rows
 from pages.parts.compare import repeats, strips
 from pages.parts.live.form_state import PROMPT
 from pages.parts.live.request_form import TOOLS
@@ -63,7 +70,7 @@ def asking(session: Session) -> tuple[Chosen | None, Chosen | None]:
 def _trial_of(session: Session) -> Trial | None:
     linked = st.query_params.get("trial")
     name = linked if linked and went_back() else session.trial or linked
-    trial = dashboard.registry().trial(name) if name else None
+    trial = registry().trial(name) if name else None
     if trial is None and name:
         st.warning(
             "These runs are no longer in memory. Open their capture files.",
@@ -84,7 +91,7 @@ def _form(session: Session, trial: Trial | None) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.segmented_control(
             "Endpoint",
-            dashboard.asked_endpoints(),
+            asked_endpoints(),
             default=Endpoint.CHAT if trial is None else trial.left[0].header.endpoint,
             required=True,
             key="ask_endpoint",
@@ -92,7 +99,7 @@ def _form(session: Session, trial: Trial | None) -> None:
         st.number_input(
             "Runs per server",
             1,
-            dashboard.RUNS_AT_MOST,
+            RUNS_AT_MOST,
             1,
             key="ask_runs",
             width=120,
@@ -113,7 +120,7 @@ def _form(session: Session, trial: Trial | None) -> None:
     if start and left is not None and right is not None:
         try:
             sides = [(server, _request(model)) for server, model in (left, right)]
-            session.trial = dashboard.registry().start_trial(*sides, runs=st.session_state["ask_runs"]).id
+            session.trial = registry().start_trial(*sides, runs=st.session_state["ask_runs"]).id
         except InspectorError as error:
             show_error(error)
         else:
@@ -199,8 +206,8 @@ def _request(model: str) -> LiveRequest:
         model=model,
         endpoint=Endpoint(state["ask_endpoint"]),
         prompt=state["ask_prompt"],
-        messages=dashboard.parse_messages(messages) if messages.strip() else (),
-        tools=dashboard.parse_tools(tools) if tools.strip() else (),
+        messages=parse_messages(messages) if messages.strip() else (),
+        tools=parse_tools(tools) if tools.strip() else (),
         reasoning_effort=state.get("ask_effort"),
         max_tokens=state.get("ask_max_tokens"),
         temperature=state.get("ask_temperature"),
@@ -227,7 +234,7 @@ def _pair(session: Session, trial: Trial) -> tuple[Chosen | None, Chosen | None]
         st.error(plain(trouble), icon=":material/link_off:")
     pair = _chosen_pair(trial) if len(trial.left) > 1 else (trial.left[0], trial.right[0])
     runs = {side: run for side, run in zip(_SIDES, pair, strict=True) if run is not None}
-    sides = {side: captures.of_run(run) for side, run in runs.items() if dashboard.has_output(run)}
+    sides = {side: captures.of_run(run) for side, run in runs.items() if has_output(run)}
     address = {"trial": trial.id, **{side: capture.name for side, capture in sides.items()}}
     session.address(address)
     if len(sides) == 1:
@@ -240,8 +247,8 @@ def _pair(session: Session, trial: Trial) -> tuple[Chosen | None, Chosen | None]
 def _chosen_pair(trial: Trial) -> tuple[LiveRun | None, LiveRun | None]:
     """Rates and one row per run; the pair to show is that of the selected row, at first one that differs."""
     left, right = _inspected(trial.id, trial)
-    repeats.rates(dashboard.significance(left, right), key="ask_rates")
-    rows = dashboard.run_rows(left, right)
+    repeats.rates(significance(left, right), key="ask_rates")
+    rows = run_rows(left, right)
     chosen = st.dataframe(
         pd.DataFrame(rows),
         hide_index=True,

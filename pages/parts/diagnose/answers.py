@@ -8,8 +8,9 @@ from typing import Final, assert_never
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from inspector import Diagnosis, Level, dashboard
-from inspector.dashboard import Advice, DiagnosisOutcome, Issue, Route
+from inspector import Diagnosis, Level
+from inspector.capture.formats import number, plural
+from inspector.issues import Advice, DiagnosisOutcome, Issue, Route, diagnosis_row
 from pages.ui import captures, downloads, pickers
 from pages.ui.state import Session
 
@@ -49,7 +50,7 @@ def facts(diagnosis: Diagnosis) -> list[tuple[str, str, str]]:
         rows += [("", f"{count:,}", path) for path, count in sorted(diagnosis.requests.items())]
     count = len(diagnosis.failures)
     what = "failure message" if diagnosis.lines else "finding"
-    rows.append(("", dashboard.number(count), dashboard.plural(count, what)))
+    rows.append(("", number(count), plural(count, what)))
     return rows
 
 
@@ -99,8 +100,8 @@ def closest(diagnosis: Diagnosis) -> None:
         return
     st.markdown("**Closest known issues**")
     st.caption("No match: these issues only use similar words. The command shows whether one is the cause.")
-    for number, issue in enumerate(diagnosis.closest):
-        with st.expander(pickers.plain(issue.title), expanded=number == 0):
+    for rank, issue in enumerate(diagnosis.closest):
+        with st.expander(pickers.plain(issue.title), expanded=rank == 0):
             st.markdown(pickers.plain(issue.cause))
             st.markdown("**To settle it**")
             st.code(diagnosis.settles(issue), language=None, wrap_lines=True)
@@ -130,7 +131,7 @@ def _sources(issue: Issue, links: Sequence[str]) -> None:
 
 def download(session: Session, diagnosis: Diagnosis) -> None:
     """What `diagnose --json` prints; for a capture its reports too."""
-    content = json.dumps(dashboard.diagnosis_row("dashboard", diagnosis), indent=2) + "\n"
+    content = json.dumps(diagnosis_row("dashboard", diagnosis), indent=2) + "\n"
     name = f"diagnosis-{hashlib.sha256(content.encode()).hexdigest()[:8]}.json"
     capture = captures.chosen(session) if st.session_state.get("diagnose_kind") == "Capture" else None
     if capture is None:

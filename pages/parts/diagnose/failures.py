@@ -6,8 +6,9 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from inspector import Diagnosis, dashboard
-from inspector.dashboard import Failure
+from inspector import Diagnosis
+from inspector.capture.formats import clip
+from inspector.issues import Failure
 from pages.ui import pickers
 from pages.ui.palette import series
 
@@ -104,7 +105,7 @@ def _plot(rows: pd.DataFrame, diagnosis: Diagnosis, theme: str) -> go.Figure:
     for hue, name in zip(series(theme), [*named, _REST], strict=False):
         of_message = sums[sums["name"] == name]
         if not of_message.empty:
-            label = dashboard.clip(name, 48)
+            label = clip(name, 48)
             figure.add_bar(x=of_message["time"], y=of_message["times"], name=_safe(label), marker_color=hue)
     request_counts = rows[rows["name"] == "requests"].groupby("time", as_index=False)["times"].sum()
     if not request_counts.empty:

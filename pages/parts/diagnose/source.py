@@ -8,7 +8,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import inspector
-from inspector import Diagnosis, InspectorError, dashboard
+from inspector import Diagnosis, InspectorError
+from inspector.inspection.inspection import diagnose
+from inspector.inspection.triage import of_content
+from inspector.issues import decompress
+from inspector.issues.lines import lines_of_file
 from pages.ui import captures, opening, pickers
 from pages.ui.errors import show_error
 from pages.ui.state import Session
@@ -47,7 +51,7 @@ def diagnosed(session: Session) -> Diagnosis | None:
         pickers.capture(session)
         opening.button("diagnose")
         capture = captures.chosen(session)
-        return None if capture is None else dashboard.diagnose(capture.inspection)
+        return None if capture is None else diagnose(capture.inspection)
     return _text(session)
 
 
@@ -72,7 +76,7 @@ def _text(session: Session) -> Diagnosis | None:
         return None
     content = text.encode("utf-8", "replace")
     try:
-        diagnosis, capture = dashboard.of_content(content, "the pasted text")
+        diagnosis, capture = of_content(content, "the pasted text")
     except InspectorError as error:
         show_error(error)
         return None
@@ -118,8 +122,8 @@ def _read(file: io.BytesIO, name: str) -> Diagnosis:
     bar = st.progress(0.0, "Reading the log")
     ahead = io.BufferedReader(cast(io.RawIOBase, file))
     try:
-        plain = dashboard.decompress(ahead, name)
-        return inspector.diagnose_text(_watched(dashboard.lines_of_file(plain), file, bar))
+        plain = decompress(ahead, name)
+        return inspector.diagnose_text(_watched(lines_of_file(plain), file, bar))
     finally:
         ahead.detach()  # otherwise the upload would be closed with it
         bar.empty()

@@ -5,8 +5,13 @@ from typing import Final, NamedTuple
 
 import streamlit as st
 
-from inspector import InspectorError, dashboard
-from inspector.dashboard import Library
+from inspector import InspectorError
+from inspector.data.scan import GROUPS as LIBRARY_GROUPS
+from inspector.data.scan import SORTS as LIBRARY_SORTS
+from inspector.data.scan import Library, column_words
+from inspector.data.scan.offers import offered_scans, scan_example, scan_stamp, typed_scan
+from inspector.data.scan.scanning import Progress as ScanProgress
+from inspector.data.scan.scanning import progress_words
 from pages.ui.errors import show_error
 from pages.ui.pickers import plain
 from pages.ui.state import Session, went_back
@@ -24,7 +29,7 @@ _HELP: Final = (
     "with such a finding (docs/scan.md). Other text is searched as words. A click on a bar or a row of the "
     "tables adds its condition.\n\n"
     "Columns are `tokens`, `findings`, `name`, "
-    f"{', '.join(f'`{name}`' for name in dashboard.LIBRARY_GROUPS)} and others."
+    f"{', '.join(f'`{name}`' for name in LIBRARY_GROUPS)} and others."
 )
 
 
@@ -42,7 +47,7 @@ class LibraryQuery(NamedTuple):
 
 def choose(session: Session) -> LibraryQuery | None:
     """Draw the pickers; None where there is no scan."""
-    scans = dashboard.offered_scans(_typed())
+    scans = offered_scans(_typed())
     # Without words in the address the page shows what it showed before, unless somebody went back to that.
     linked = {name: value for name, value in st.query_params.to_dict().items() if name in _ADDRESS}
     kept = linked if linked or went_back() else session.library
@@ -54,7 +59,7 @@ def choose(session: Session) -> LibraryQuery | None:
     if _NARROWED in st.session_state:
         st.session_state[_FILTER] = st.session_state.pop(_NARROWED)
     names = list(scans)
-    groups, sorts = list(dashboard.LIBRARY_GROUPS), [_WORST, *dashboard.LIBRARY_SORTS]
+    groups, sorts = list(LIBRARY_GROUPS), [_WORST, *LIBRARY_SORTS]
     with st.container(horizontal=True, vertical_alignment="bottom", key="library_row"):
         scan = _choose_folder(names, kept.get("scan", ""))
         st.text_input("Filter", placeholder=_EXAMPLE, key=_FILTER, help=_HELP, width=380)
@@ -104,14 +109,14 @@ def _take_folder(key: str, names: list[str]) -> None:
     if not text or text in names:
         return
     try:
-        folder = dashboard.typed_scan(text)
+        folder = typed_scan(text)
     except InspectorError as error:
         st.session_state[_REJECTED] = str(error)
         del st.session_state[key]
         return
     if folder not in _typed():
         _typed().append(folder)
-    inside = {path: name for name, path in dashboard.offered_scans(_typed()).items()}
+    inside = {path: name for name, path in offered_scans(_typed()).items()}
     st.session_state[key] = next(
         name for path, name in inside.items() if folder.resolve() in (path, path.parent)
     )
@@ -135,11 +140,11 @@ def first_steps() -> None:
         return
     bar = st.progress(0.0, "starting")
 
-    def tell(progress: dashboard.ScanProgress) -> None:
-        bar.progress(progress.done / max(progress.files, 1), dashboard.progress_words(progress))
+    def tell(progress: ScanProgress) -> None:
+        bar.progress(progress.done / max(progress.files, 1), progress_words(progress))
 
     try:
-        dashboard.scan_example(tell)
+        scan_example(tell)
     except InspectorError as error:
         show_error(error)
     else:
@@ -165,7 +170,7 @@ def clear() -> None:
 
 def opened(folder: Path) -> Library:
     """The rows of a scan; read again after the next scan into its folder."""
-    return _library(str(folder), dashboard.scan_stamp(folder))
+    return _library(str(folder), scan_stamp(folder))
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
@@ -178,5 +183,5 @@ def _pick(label: str, names: list[str], kept: str | None, *, width: int) -> str:
     key = f"library_{label}"
     if went_back() or st.session_state.get(key) not in names:
         st.session_state[key] = kept if kept in names else names[0]
-    chosen: str = st.selectbox(label, names, key=key, width=width, format_func=dashboard.column_words)
+    chosen: str = st.selectbox(label, names, key=key, width=width, format_func=column_words)
     return chosen

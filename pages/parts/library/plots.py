@@ -5,8 +5,8 @@ from typing import Final
 
 import plotly.graph_objects as go
 
-from inspector import dashboard
-from inspector.dashboard import LibraryGroup
+from inspector.data.scan import Group as LibraryGroup
+from inspector.data.scan import column_words, value_words
 from pages.ui.palette import shade
 
 _LEVELS: Final = ("error", "warning", "unknown", "clean")
@@ -27,7 +27,7 @@ def verdicts(by: str, groups: Sequence[LibraryGroup], theme: str) -> go.Figure:
     Bars are horizontal where the names of the groups are too long for vertical ones.
     """
     plotted = [group for group in groups if group.counts.captures][:_VERTICAL]
-    names = _labels([dashboard.value_words(group.value, by) for group in plotted])
+    names = _labels([value_words(group.value, by) for group in plotted])
     horizontal = max(map(len, names)) > _SHORT
     if horizontal:
         names, plotted = names[:_HORIZONTAL], plotted[:_HORIZONTAL]
@@ -61,7 +61,7 @@ def verdicts(by: str, groups: Sequence[LibraryGroup], theme: str) -> go.Figure:
         hovermode="y unified" if horizontal else "x unified",
     )
     groups_axis, shares_axis = (figure.layout.yaxis, figure.layout.xaxis)[:: 1 if horizontal else -1]
-    groups_axis.update(title_text=dashboard.column_words(by), type="category")
+    groups_axis.update(title_text=column_words(by), type="category")
     shares_axis.update(title_text="share of captures", range=[0, 1], tickformat=".0%")
     if horizontal:
         groups_axis.update(autorange="reversed", automargin=True, title_text="")

@@ -5,8 +5,13 @@ from typing import Any, Final
 
 import streamlit as st
 
-from inspector import InspectorError, dashboard
-from inspector.dashboard import Library, LibraryGroup, LibrarySummary, LibraryTally
+from inspector import InspectorError
+from inspector.analysis.audit.kinds import kind_label
+from inspector.data.scan import Group as LibraryGroup
+from inspector.data.scan import Library, cause_fix, cause_title, column_words, group_cells, version_words
+from inspector.data.scan import Summary as LibrarySummary
+from inspector.data.scan import Tally as LibraryTally
+from inspector.data.scan.offers import open_row
 from pages.parts.library import plots
 from pages.parts.library.choosing import LibraryQuery, clear, narrow, only
 from pages.ui.captures import take
@@ -34,15 +39,15 @@ def groups(library: Library, query: LibraryQuery, all_groups: Sequence[LibraryGr
         return
     left, right = st.columns([1, 1], gap="medium")
     with left:
-        st.header(f"By {dashboard.column_words(query.by)}", anchor=False)
-        table = dashboard.group_cells(query.by, all_groups)
+        st.header(f"By {column_words(query.by)}", anchor=False)
+        table = group_cells(query.by, all_groups)
         _narrowing(
             library,
             query,
             table,
             query.by,
             [group.value for group in all_groups],
-            opens=dashboard.column_words(query.by),
+            opens=column_words(query.by),
             label="Captures of each group by verdict",
             key="library_groups",
         )
@@ -67,7 +72,7 @@ def _plot(library: Library, query: LibraryQuery, plotted: Sequence[LibraryGroup]
         config={"displayModeBar": False},
         on_select=pick,
         selection_mode="points",
-        alt=f"Share of verdicts by {dashboard.column_words(query.by)}",
+        alt=f"Share of verdicts by {column_words(query.by)}",
     )
     if len(plotted) > (drawn := len(figure.data[0].x)):
         st.caption(f"The first {drawn} of {len(plotted):,} groups, in the order of the table.")
@@ -85,10 +90,10 @@ def kinds_and_causes(library: Library, query: LibraryQuery, summary: LibrarySumm
             query,
             [
                 {
-                    "kind": dashboard.kind_label(tally.value),
+                    "kind": kind_label(tally.value),
                     "captures": tally.captures,
                     "findings": tally.findings,
-                    "versions": dashboard.version_words(tally),
+                    "versions": version_words(tally),
                 }
                 for tally in summary.kinds
             ],
@@ -131,8 +136,8 @@ def _causes(library: Library, query: LibraryQuery, tallies: Sequence[LibraryTall
         [
             {
                 "captures": tally.captures,
-                "known issue": dashboard.cause_title(tally.value) or tally.value,
-                "versions": dashboard.version_words(tally),
+                "known issue": cause_title(tally.value) or tally.value,
+                "versions": version_words(tally),
             }
             for tally in tallies
         ],
@@ -143,8 +148,8 @@ def _causes(library: Library, query: LibraryQuery, tallies: Sequence[LibraryTall
         key="library_causes",
     )
     first = tallies[0]
-    title = dashboard.cause_title(first.value) or first.value
-    st.markdown(f"**{plain(title)}**: {plain(dashboard.cause_fix(first.value, first.releases))}")
+    title = cause_title(first.value) or first.value
+    st.markdown(f"**{plain(title)}**: {plain(cause_fix(first.value, first.releases))}")
 
 
 def captures_table(session: Session, library: Library, query: LibraryQuery, total: int) -> None:
@@ -192,7 +197,7 @@ def _cells(row: Mapping[str, Any]) -> dict[str, str | int | float | None]:
         "tokens": row["tokens"],
         "findings": row["findings"],
         "day": row["day"] or "",
-        "known issue": dashboard.cause_title(row["cause"] or "") or row["cause"] or "",
+        "known issue": cause_title(row["cause"] or "") or row["cause"] or "",
         "model": row["model"] or "",
         "path": row["path"] if row["member"] is None else f"{row['path']} · {row['member']}",
     }
@@ -201,7 +206,7 @@ def _cells(row: Mapping[str, Any]) -> dict[str, str | int | float | None]:
 def _open(session: Session, row: Mapping[str, Any]) -> None:
     """Open a capture in Replay, or say why it cannot be opened."""
     try:
-        capture = dashboard.open_row(row)
+        capture = open_row(row)
     except InspectorError as error:
         show_error(error)
         return

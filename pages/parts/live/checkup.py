@@ -2,8 +2,10 @@
 
 import streamlit as st
 
-from inspector import InspectorError, dashboard
-from inspector.dashboard import CheckState, CheckupRow, Server
+from inspector import InspectorError
+from inspector.fleet.doctor import CheckState, check_server
+from inspector.lab.summary import CheckupRow, checkup_rows, fault_rows
+from inspector.net.client.address import Server
 from pages.ui import state
 from pages.ui.errors import show_error
 from pages.ui.pickers import plain
@@ -25,16 +27,16 @@ def checkup(server: Server | None) -> None:
             return
         try:
             with st.spinner("Checking the server"):
-                report = dashboard.check_server(server, model=_model(server))
+                report = check_server(server, model=_model(server))
         except InspectorError as error:
             show_error(error)
             return
         st.markdown(f"**{plain(report.sentence)}**")
-        for row in dashboard.checkup_rows(report):
+        for row in checkup_rows(report):
             _show(row)
         if report.faults:
             with st.popover("Show the known faults"):
-                for row in dashboard.fault_rows(report):
+                for row in fault_rows(report):
                     _show(row)
 
 

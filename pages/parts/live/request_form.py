@@ -6,8 +6,14 @@ from typing import Final
 
 import streamlit as st
 
-from inspector import Endpoint, InspectorError, dashboard
-from inspector.dashboard import LiveRequest, LiveRun, OutcomeKind, Server
+from inspector import Endpoint, InspectorError
+from inspector.capture.formats import clip
+from inspector.net.client.address import Server
+from inspector.net.client.outcome import OutcomeKind
+from inspector.net.client.request import LiveRequest, parse_messages, parse_tools
+from inspector.net.runs.registry import registry
+from inspector.net.runs.run import LiveRun
+from inspector.protocol.wire.endpoints import asked_endpoints, spec_of
 from pages.parts.live import form_state
 from pages.parts.live.form_state import PACES, PROMPT
 from pages.parts.live.runs import watch
@@ -63,9 +69,9 @@ def request_line(run: LiveRun) -> str:
     messages = header.request.get("messages")
     if isinstance(messages, list) and messages and isinstance(messages[-1], dict):
         prompt = messages[-1].get("content")
-    words = [f"POST /v1{dashboard.spec_of(header.endpoint).path}", str(header.model or "model unknown")]
+    words = [f"POST /v1{spec_of(header.endpoint).path}", str(header.model or "model unknown")]
     if isinstance(prompt, str):
-        words.append(f"“{dashboard.clip(' '.join(prompt.split()), _PROMPT_SHOWN)}”")
+        words.append(f"“{clip(' '.join(prompt.split()), _PROMPT_SHOWN)}”")
     if not run.own:
         words.insert(0, str(header.source or "another client"))
     return plain(" · ".join(words))
@@ -98,7 +104,7 @@ def _form(session: Session, *, rejected: bool = False) -> Server | None:
         )
         st.segmented_control(
             "Endpoint",
-            dashboard.asked_endpoints(),
+            asked_endpoints(),
             required=True,
             key="live_endpoint",
             **form_state.initial(session, "live_endpoint", "default"),
@@ -123,7 +129,7 @@ def _form(session: Session, *, rejected: bool = False) -> Server | None:
             disabled=server is None or not model,
         )
     with st.expander("Messages, tools, sampling, connection", expanded=rejected, key=f"live_more_{rejected}"):
-        _more(session, own=own, resumable=dashboard.spec_of(endpoint).resumable)
+        _more(session, own=own, resumable=spec_of(endpoint).resumable)
     form_state.remember(session, model)
     awaiting(reach, endpoint)
     if trouble and not model:
@@ -310,8 +316,8 @@ def _request(model: str, endpoint: Endpoint) -> LiveRequest:
         model=model,
         endpoint=endpoint,
         prompt=state.get("live_prompt", PROMPT),
-        messages=dashboard.parse_messages(messages) if messages else (),
-        tools=dashboard.parse_tools(tools) if tools else (),
+        messages=parse_messages(messages) if messages else (),
+        tools=parse_tools(tools) if tools else (),
         tool_choice=state.get("live_tool_choice") or None,
         reasoning_effort=state.get("live_effort"),
         max_tokens=state.get("live_max_tokens"),
@@ -320,13 +326,13 @@ def _request(model: str, endpoint: Endpoint) -> LiveRequest:
         seed=state.get("live_seed"),
         logprobs=bool(state.get("live_logprobs")),
         token_ids=state.get("live_ids", True),
-        background=dashboard.spec_of(endpoint).resumable and bool(state.get("live_background")),
+        background=spec_of(endpoint).resumable and bool(state.get("live_background")),
     )
 
 
 def _start(session: Session, server: Server, request: LiveRequest) -> None:
-    runs = dashboard.registry()
-    both = st.session_state.get("live_both") and not dashboard.spec_of(request.endpoint).raw
+    runs = registry()
+    both = st.session_state.get("live_both") and not spec_of(request.endpoint).raw
     run = runs.start_both(server, request)[0] if both else runs.start(server, request)
     form_state.keep_for(session, run.id)
     watch(session, run.id)

@@ -6,8 +6,15 @@ from typing import Final
 import streamlit as st
 
 import inspector
-from inspector import Evidence, Inspection, Level, Reading, Verdict, dashboard
-from inspector.dashboard import AuditResult, LiveRun, OutcomeKind, Pace, RunState
+from inspector import Evidence, Inspection, Level, Reading, Verdict
+from inspector.capture.formats import duration, number, plural
+from inspector.net.client.outcome import OutcomeKind
+from inspector.net.runs.registry import registry
+from inspector.net.runs.run import LiveRun, Pace, RunState
+from inspector.views.audit_result import AuditResult
+from inspector.views.strip import empty_strip
+from inspector.views.strip import strip as strip_payload
+from inspector.views.strip.growth import stream_position
 from pages.parts.live import form_state
 from pages.parts.live.request_form import key_rejected
 from pages.parts.live.runs import open_in_compare, open_in_replay, watch
@@ -40,7 +47,7 @@ def growing(session: Session, run: LiveRun, *, ended: bool) -> None:
             _actions(session, run)
         else:
             st.fragment(_head, run_every=_EACH_S)(run)
-    payload = _whole(run) if ended else pack(dashboard.empty_strip(run.id), digest=run.id)
+    payload = _whole(run) if ended else pack(empty_strip(run.id), digest=run.id)
     strip(
         payload,
         session.strip_of("live"),
@@ -108,7 +115,7 @@ def _ended(run: LiveRun) -> None:
     result = _result_of(run)
     if _stopped(run):
         amount = len(result.choice.tokens)
-        after = f" after {dashboard.number(amount)} {dashboard.plural(amount, 'token')}" if amount else ""
+        after = f" after {number(amount)} {plural(amount, 'token')}" if amount else ""
         st.info(f"Stopped by you{after}.", icon=":material/stop_circle:")
     elif run.outcome.failed and not (
         key_rejected(run) or (run.outcome.kind in _QUOTED and result.level is Level.ERROR)
@@ -144,14 +151,14 @@ def _stopped(run: LiveRun) -> bool:
 
 def _truth(run: LiveRun) -> LiveRun | None:
     """The run with the ground truth of this one, once it has ended without a failure."""
-    pair = dashboard.registry().get(run.pair) if run.pair else None
+    pair = registry().get(run.pair) if run.pair else None
     ended = pair is not None and pair.state is RunState.ENDED and not pair.outcome.failed
     return pair if ended else None
 
 
 def _pair(run: LiveRun) -> None:
     """Ground truth of the same request, once both have ended."""
-    truth_run = dashboard.registry().get(run.pair) if run.pair else None
+    truth_run = registry().get(run.pair) if run.pair else None
     if truth_run is None:
         return
     if truth_run.state is not RunState.ENDED:
@@ -187,7 +194,7 @@ def _troubles(run: LiveRun) -> None:
 
 
 def _result_of(run: LiveRun) -> AuditResult:
-    pair = dashboard.registry().get(run.pair) if run.pair else None
+    pair = registry().get(run.pair) if run.pair else None
     truth = None
     if pair is not None and pair.state is RunState.ENDED and not run.reading().choice.has_ids:
         truth = tuple(pair.reading().choice.tokens.ids) or None
@@ -208,11 +215,11 @@ def _whole(run: LiveRun) -> Payload:
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _packed(digest: str, key: str, _inspection: Inspection) -> Payload:
     """The complete strip under the key of the growing one, so that the view keeps its position."""
-    return pack(dashboard.strip(_inspection, key=key), digest=digest)
+    return pack(strip_payload(_inspection, key=key), digest=digest)
 
 
 def _state_words(run: LiveRun, reading: Reading) -> str:
-    position = dashboard.stream_position(reading.choice)
+    position = stream_position(reading.choice)
     if run.state is RunState.WAITING:
         return "request sent, waiting for the first event"
     if position["state"] == "waiting":
@@ -227,10 +234,10 @@ def _state_words(run: LiveRun, reading: Reading) -> str:
 def _figures(pace: Pace) -> list[tuple[str, str]]:
     """What is known so far: a server that sends no token IDs has neither tokens nor their rate."""
     rows = [
-        ("tokens", dashboard.number(pace.tokens) if pace.tokens else ""),
-        ("tokens/s", dashboard.number(pace.tokens_per_s) if pace.tokens_per_s else ""),
-        ("first token", dashboard.duration(pace.first_token_s, "")),
-        ("events", dashboard.number(pace.events) if pace.events else ""),
+        ("tokens", number(pace.tokens) if pace.tokens else ""),
+        ("tokens/s", number(pace.tokens_per_s) if pace.tokens_per_s else ""),
+        ("first token", duration(pace.first_token_s, "")),
+        ("events", number(pace.events) if pace.events else ""),
     ]
     return [(label, value) for label, value in rows if value]
 

@@ -6,8 +6,11 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from inspector import Level, dashboard
-from inspector.dashboard import LiveRun, OutcomeKind, RunState, Upstream
+from inspector import Level
+from inspector.net.client.outcome import OutcomeKind
+from inspector.net.runs.registry import registry
+from inspector.net.runs.run import LiveRun, RunState
+from inspector.net.tap import Upstream, configured_upstreams
 from pages.parts.live import form_state
 from pages.ui import captures
 from pages.ui.pickers import plain
@@ -38,7 +41,7 @@ def watched(session: Session) -> LiveRun | None:
     """The run that is watched, if it is still in memory."""
     linked = st.query_params.get("run")
     name = linked if linked and went_back() else session.run or linked
-    run = dashboard.registry().get(name) if name else None
+    run = registry().get(name) if name else None
     if run is None:
         if linked:
             st.warning(
@@ -71,20 +74,20 @@ def _opened(run: LiveRun) -> Opened:
 
 def recent(session: Session, watched_run: LiveRun | None) -> None:
     """The runs of this process, the newest first; redrawn while new ones may appear."""
-    upstreams = dashboard.configured_upstreams()
-    busy = any(run.state is not RunState.ENDED for run in dashboard.registry().runs())
+    upstreams = configured_upstreams()
+    busy = any(run.state is not RunState.ENDED for run in registry().runs())
     st.fragment(_recent, run_every=_EACH_S if busy or upstreams else None)(session, watched_run, upstreams)
 
 
 def _recent(session: Session, watched_run: LiveRun | None, upstreams: Sequence[Upstream]) -> None:
-    registry = dashboard.registry()
-    runs = [run for run in registry.runs() if watched_run is None or run.id != watched_run.id]
+    live = registry()
+    runs = [run for run in live.runs() if watched_run is None or run.id != watched_run.id]
     if runs or upstreams:
         st.header("Recent runs", anchor=False)
     if upstreams:
         _tap(upstreams)
     for run in runs:
-        registry.audit_soon(run)
+        live.audit_soon(run)
     for run in _listed(runs):
         row = f"live_recent_{run.id}"
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=row):
@@ -96,7 +99,7 @@ def _recent(session: Session, watched_run: LiveRun | None, upstreams: Sequence[U
                     key=f"live_forget_{run.id}",
                     icon=":material/close:",
                     help="Remove the run from this list. Its capture file stays.",
-                    on_click=registry.forget,
+                    on_click=live.forget,
                     args=(run,),
                 )
             st.markdown(" · ".join(filter(None, [*_facts(run), _state(run)])), width=700)

@@ -5,8 +5,11 @@ from typing import Final, NamedTuple
 
 import streamlit as st
 
-from inspector import Endpoint, dashboard
-from inspector.dashboard import MatrixRun
+from inspector import Endpoint
+from inspector.lab.headline import column_label, release_name
+from inspector.lab.results import MatrixRun, unique_runs
+from inspector.lab.servers.table import SERVERS as LAB_SERVERS
+from inspector.lab.standin.steps import UNSTREAMED
 from pages.ui.state import went_back
 
 ENDPOINTS: Final = (Endpoint.CHAT, Endpoint.RESPONSES, Endpoint.COMPLETIONS)
@@ -20,7 +23,7 @@ _FRONT_ENDS: Final = {
     "python": "vLLM, Python front end",
     "rust": "vLLM, Rust front end",
     BOTH: "vLLM, both front ends",
-    **{name: server.label for name, server in dashboard.LAB_SERVERS.items()},
+    **{name: server.label for name, server in LAB_SERVERS.items()},
     NEWEST: "Newest of each server",
 }
 
@@ -58,7 +61,7 @@ def choose(runs: Sequence[MatrixRun], clients: Collection[str]) -> MatrixFilter:
     """Draw the pickers; `clients` are those that read the responses."""
     endpoint = _pick("endpoint", "Endpoint", {endpoint.value: endpoint.value for endpoint in ENDPOINTS})
     steps = list(dict.fromkeys(run.step for run in sorted(runs, key=lambda run: run.stream_interval or 99)))
-    words = {step: "not streamed" if step == dashboard.UNSTREAMED else step for step in steps}
+    words = {step: "not streamed" if step == UNSTREAMED else step for step in steps}
     step = _pick("interval", "Tokens per step", words, first=_FIRST_STEP, explanation=_STEPS_HELP)
     recorded = {run.front_end for run in runs}
     names = {
@@ -153,27 +156,24 @@ def columns(runs: Sequence[MatrixRun], chosen: MatrixFilter) -> dict[str, Matrix
     A narrow page cuts off the last ones: the oldest releases, not those that people upgrade to.
     """
     if chosen.front_end == NEWEST:
-        return {dashboard.release_name(run): run for run in _newest(runs, chosen.step)}
+        return {release_name(run): run for run in _newest(runs, chosen.step)}
     front_ends = {"python", "rust"} if chosen.front_end == BOTH else {chosen.front_end}
     matching = [run for run in runs if run.front_end in front_ends and _is_shown_at(run, chosen.step)]
-    alone = chosen.front_end in dashboard.LAB_SERVERS
-    return {
-        run.version if alone else dashboard.column_label(run): run
-        for run in reversed(dashboard.unique_runs(matching))
-    }
+    alone = chosen.front_end in LAB_SERVERS
+    return {run.version if alone else column_label(run): run for run in reversed(unique_runs(matching))}
 
 
 def _is_shown_at(run: MatrixRun, step: str) -> bool:
     """Whether a run has this step; one of a server with steps of one token only has each streamed step."""
-    server = dashboard.LAB_SERVERS.get(run.front_end)
-    if server is None or step in server.conditions or step == dashboard.UNSTREAMED:
+    server = LAB_SERVERS.get(run.front_end)
+    if server is None or step in server.conditions or step == UNSTREAMED:
         return run.step == step
     return run.step == "1"
 
 
 def _newest(runs: Sequence[MatrixRun], step: str) -> list[MatrixRun]:
     """The newest release of each server at one step, in the order of the picker."""
-    newest = {run.front_end: run for run in dashboard.unique_runs(runs) if _is_shown_at(run, step)}
+    newest = {run.front_end: run for run in unique_runs(runs) if _is_shown_at(run, step)}
     return [newest[name] for name in _FRONT_ENDS if name in newest]
 
 

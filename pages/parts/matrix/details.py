@@ -6,8 +6,15 @@ from typing import Final
 
 import streamlit as st
 
-from inspector import Endpoint, dashboard
-from inspector.dashboard import ClientMatrix, MatrixRun, Script, ScriptOutcome
+from inspector import Endpoint
+from inspector.analysis.audit.kinds import kind_label
+from inspector.lab.changes import change_sentence, shifts, twin_of
+from inspector.lab.clients import ClientMatrix
+from inspector.lab.headline import release_name
+from inspector.lab.results import MatrixRun, capture_name
+from inspector.lab.score import ScriptOutcome
+from inspector.lab.scripts import Script
+from inspector.lab.servers.table import SERVERS as LAB_SERVERS
 from pages.parts.matrix import choosing
 from pages.ui import pickers
 
@@ -32,7 +39,7 @@ _ENGINES: Final = {
 
 def _measured(run: MatrixRun) -> str:
     """With which engine, and what to know of the server's configuration."""
-    server = dashboard.LAB_SERVERS.get(run.front_end)
+    server = LAB_SERVERS.get(run.front_end)
     if server is None:
         return _ENGINES[run.engine]
     return f"Measured with the release's own server on an engine of the lab. {server.note}".strip()
@@ -61,7 +68,7 @@ def cell(
 ) -> None:
     """The outcome of a script on a release, with a link to its capture; `runs` are the whole matrix."""
     score = run.scores.get((endpoint, script.name))
-    st.header(f"{script.name} on {dashboard.release_name(run)}", anchor=False)
+    st.header(f"{script.name} on {release_name(run)}", anchor=False)
     st.text(script.sentence)
     if score is None:
         st.text("Not recorded.")
@@ -71,22 +78,22 @@ def cell(
         st.code(difference, language=None, wrap_lines=True)
     if score.sampler:
         st.text(f"* Not the script's tokens: {score.sampler}. The outcome is that of the tokens sampled.")
-    twin = dashboard.twin_of(run, runs)
+    twin = twin_of(run, runs)
     twin_score = twin.scores.get((endpoint, script.name)) if twin is not None else None
     if twin_score is not None:
         what = "The same request, not streamed" if run.streamed else "The same request, streamed"
         st.text(f"{what}: {twin_score.outcome.sign} {twin_score.outcome.words}.")
-    for client, reading in clients.of_capture(dashboard.capture_name(run, endpoint, script.name), [run]):
+    for client, reading in clients.of_capture(capture_name(run, endpoint, script.name), [run]):
         words = (f"{reading.outcome.sign} {client} {reading.outcome.client_words}", *reading.differences)
         st.text(": ".join(words))
     if score.kinds:
-        st.caption(f"Findings: {', '.join(map(dashboard.kind_label, score.kinds))}")
+        st.caption(f"Findings: {', '.join(map(kind_label, score.kinds))}")
     st.caption(_measured(run))
     st.page_link(
         "replay.py",
         label="Open in Replay",
         icon=":material/play_circle:",
-        query_params={"capture": dashboard.capture_name(run, endpoint, script.name)},
+        query_params={"capture": capture_name(run, endpoint, script.name)},
     )
 
 
@@ -103,7 +110,7 @@ def comparison(title: str, columns: Mapping[str, MatrixRun], endpoint: Endpoint,
 
     def words(name: str) -> str:
         outcome = candidates[name].scores[endpoint, script.name].outcome
-        return f"{dashboard.release_name(candidates[name])}: {outcome.sign} {outcome.words}"
+        return f"{release_name(candidates[name])}: {outcome.sign} {outcome.words}"
 
     chosen = st.selectbox(
         "Compare with",
@@ -114,14 +121,12 @@ def comparison(title: str, columns: Mapping[str, MatrixRun], endpoint: Endpoint,
         key=f"matrix_compare_{endpoint.value}_{script.name}_{run.name}",
     )
     if chosen is not None:
-        pickers.compare(
-            *(dashboard.capture_name(side, endpoint, script.name) for side in (run, columns[chosen]))
-        )
+        pickers.compare(*(capture_name(side, endpoint, script.name) for side in (run, columns[chosen])))
 
 
 def release(run: MatrixRun, endpoint: Endpoint, names: Collection[str]) -> None:
     """What a release does with the scripts of these names."""
-    st.header(dashboard.release_name(run), anchor=False)
+    st.header(release_name(run), anchor=False)
     outcomes = [score.outcome for key, score in run.scores.items() if key[0] is endpoint and key[1] in names]
     for outcome, meaning in (CLIENT_MEANINGS if run.client else MEANINGS).items():
         st.text(
@@ -138,15 +143,15 @@ def changes(columns: Mapping[str, MatrixRun], endpoint: Endpoint, names: Collect
     with st.container(horizontal=True, key="matrix_changes"):
         before, after = choosing.choose_pair(list(columns), _last_change(columns, endpoint, names))
     older, newer = columns[before], columns[after]
-    shifts = dashboard.shifts(older, newer, endpoint, names)
-    st.text(dashboard.change_sentence(older, newer, shifts))
-    for shift in shifts:
+    changed = shifts(older, newer, endpoint, names)
+    st.text(change_sentence(older, newer, changed))
+    for shift in changed:
         with (
-            st.expander(f"{'↑' if shift.better else '↓'} {shift}", expanded=len(shifts) == 1),
+            st.expander(f"{'↑' if shift.better else '↓'} {shift}", expanded=len(changed) == 1),
             st.container(horizontal=True, gap="small"),
         ):
             for name in shift.scripts:
-                sides = (dashboard.capture_name(run, endpoint, name) for run in (older, newer))
+                sides = (capture_name(run, endpoint, name) for run in (older, newer))
                 st.page_link(
                     "compare.py", label=name, query_params=dict(zip(("left", "right"), sides, strict=True))
                 )
@@ -159,8 +164,6 @@ def _last_change(
     titles = list(columns)
     pairs = [(older, newer) for newer, older in pairwise(titles)]
     changed = (
-        (older, newer)
-        for older, newer in pairs
-        if dashboard.shifts(columns[older], columns[newer], endpoint, names)
+        (older, newer) for older, newer in pairs if shifts(columns[older], columns[newer], endpoint, names)
     )
     return next(changed, pairs[0])

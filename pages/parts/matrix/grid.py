@@ -5,8 +5,10 @@ from typing import Final
 
 import streamlit as st
 
-from inspector import dashboard
-from inspector.dashboard import ClassRows, MatrixRun, ScriptOutcome, ScriptRow
+from inspector.lab.results import MatrixRun
+from inspector.lab.score import ScriptOutcome
+from inspector.lab.table import ClassRows, ScriptRow
+from inspector.lab.table import totals as matrix_totals
 from pages.ui.assets import sheet
 from pages.ui.modules import loader
 
@@ -104,4 +106,4 @@ def _signs(*, read_by_client: bool) -> dict[str, tuple[str, str, str]]:
 
 def _totals(rows: Sequence[ScriptRow]) -> list[list[int]]:
     """For each column the counts of complete streams, reported errors and silent losses."""
-    return [[counts[outcome] for outcome in ScriptOutcome] for counts in dashboard.matrix_totals(rows)]
+    return [[counts[outcome] for outcome in ScriptOutcome] for counts in matrix_totals(rows)]

@@ -6,8 +6,24 @@ from typing import Final
 
 import streamlit as st
 
-from inspector import Endpoint, InspectorError, dashboard
-from inspector.dashboard import Budget, Plan, ProbeLoad, ProbePrompt, ProbeRun, Server, Sweep
+from inspector import Endpoint, InspectorError
+from inspector.fleet.probe import (
+    PROMPT_FILE_MIB,
+    Budget,
+    Plan,
+    ProbeLoad,
+    ProbePrompt,
+    Sweep,
+    prompts_of_bytes,
+    prompts_of_text,
+)
+from inspector.fleet.probe.planning import SWEEP_WARM_UP
+from inspector.fleet.probe_registry import ProbeRun, probes
+from inspector.lab.probing import script_asks, script_controls
+from inspector.lab.scripts import load as lab_scripts
+from inspector.net.client.address import Server
+from inspector.net.client.request import LiveRequest
+from inspector.protocol.wire.endpoints import asked_endpoints
 from pages.ui.errors import show_error
 from pages.ui.pickers import plain
 from pages.ui.servers import (
@@ -63,7 +79,7 @@ def form(session: Session, run: ProbeRun | None) -> None:
         model = _model(address, models)
         endpoints = st.segmented_control(
             "Endpoints",
-            dashboard.asked_endpoints(),
+            asked_endpoints(),
             selection_mode="multi",
             key="probe_endpoints",
             help="Several are used in turn.",
@@ -104,7 +120,7 @@ def form(session: Session, run: ProbeRun | None) -> None:
         st.error(plain(trouble), icon=":material/link_off:")
     if start and server is not None:
         try:
-            session.probe = dashboard.probes().start(_plan(server, str(model), endpoints, kind)).id
+            session.probe = probes().start(_plan(server, str(model), endpoints, kind)).id
             st.session_state[_HELD] = session.probe
         except InspectorError as error:
             show_error(error)
@@ -208,13 +224,13 @@ def _more(*, own: bool) -> None:
             "File of prompts, instead of the text above",
             ["txt", "jsonl", "json"],
             key="probe_file",
-            max_upload_size=dashboard.PROMPT_FILE_MIB,
+            max_upload_size=PROMPT_FILE_MIB,
             help="A .txt file has one prompt per line. A line of a .jsonl file is a text, messages, "
             "or a request with messages and tools. A .json file has one list of messages.",
         )
         st.multiselect(
             "Scripts of the lab, instead of the prompts",
-            [script.name for script in dashboard.lab_scripts()],
+            [script.name for script in lab_scripts()],
             key="probe_scripts",
             help="Only servers of the lab (`lab serve`) know them.",
         )
@@ -247,8 +263,8 @@ def _server(address: str) -> Server:
 def _prompts() -> list[ProbePrompt]:
     file = st.session_state.get("probe_file")
     if file is None:
-        return dashboard.prompts_of_text(st.session_state["probe_prompts"])
-    return dashboard.prompts_of_bytes(file.getvalue(), file.name)
+        return prompts_of_text(st.session_state["probe_prompts"])
+    return prompts_of_bytes(file.getvalue(), file.name)
 
 
 def _plan(server: Server, model: str, endpoints: Sequence[Endpoint], kind: str) -> Plan:
@@ -264,12 +280,12 @@ def _plan(server: Server, model: str, endpoints: Sequence[Endpoint], kind: str) 
         servers=servers,
         endpoints=endpoints,
         prompts=() if scripts else _prompts(),
-        scripted=dashboard.script_asks(scripts, endpoints) if scripts else (),
-        controls=dashboard.script_controls(scripts) if scripts and control else {},
-        like=dashboard.LiveRequest(model=model, max_tokens=limit),
+        scripted=script_asks(scripts, endpoints) if scripts else (),
+        controls=script_controls(scripts) if scripts and control else {},
+        like=LiveRequest(model=model, max_tokens=limit),
         control=control,
         unstreamed=kept["probe_unstreamed"] / 100,
-        warm_up=dashboard.SWEEP_WARM_UP if kind == _SWEEP else 0,
+        warm_up=SWEEP_WARM_UP if kind == _SWEEP else 0,
         load=ProbeLoad(concurrency=256, rate=kept["probe_rate"])
         if kind == _RATE
         else ProbeLoad(concurrency=1 if kind == _SWEEP else kept["probe_concurrency"]),

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from inspector.dashboard import ProbeSummary, RequestGroup, time_name
+from inspector.fleet.probe import ProbeSummary, RequestGroup
+from inspector.fleet.probe.reporting import time_name
 from pages.ui.palette import channel_hue, shade
 
 _MARKS = {"p50": "circle", "p90": "diamond", "p99": "triangle-up"}

@@ -8,8 +8,22 @@ from typing import Final
 import pandas as pd
 import streamlit as st
 
-from inspector import dashboard
-from inspector.dashboard import Probe, ProbeCause, ProbeRow, ProbeRun, ProbeSummary, RequestGroup, Result
+from inspector.analysis.audit.kinds import kind_label
+from inspector.fleet.probe import EXPORTS as PROBE_EXPORTS
+from inspector.fleet.probe import (
+    Probe,
+    ProbeCause,
+    ProbeRow,
+    ProbeSummary,
+    RequestGroup,
+    Result,
+    failure_words,
+    probe_row,
+)
+from inspector.fleet.probe.reporting import probe_endings, progress_line, rate_words, worst_rows
+from inspector.fleet.probe.reporting import summary_of as probe_summary
+from inspector.fleet.probe_registry import ProbeRun, probes
+from inspector.views.encoding import json_bytes
 from pages.parts.probe import plots
 from pages.ui.downloads import Download, menu
 from pages.ui.pickers import plain
@@ -42,13 +56,13 @@ def _progress(run: ProbeRun) -> None:
         return
     state = run.probe.progress()
     share = min(1.0, state.done / state.total) if state.total else None
-    words = plain(dashboard.progress_line(state))
+    words = plain(progress_line(state))
     if share is None:
         st.caption(words)
     else:
         st.progress(share, words)
     if state.done:
-        summary = dashboard.probe_summary(run.probe)
+        summary = probe_summary(run.probe)
         st.markdown(f"# {plain(summary.sentence)}")
         _groups(summary)
 
@@ -61,18 +75,18 @@ def results(session: Session, run: ProbeRun) -> None:
             plain(run.trouble or "Stopped before the first request was sent."), icon=":material/link_off:"
         )
         return
-    summary = dashboard.probe_summary(probe)
+    summary = probe_summary(probe)
     st.markdown(f"# {plain(summary.sentence)}")
-    for note in (*summary.notes, *dashboard.probe_endings(probe)):
+    for note in (*summary.notes, *probe_endings(probe)):
         st.markdown(plain(note))
     if run.resumable and st.button("Continue", icon=":material/resume:", key="probe_continue"):
-        session.probe = dashboard.probes().start(run.plan).id
+        session.probe = probes().start(run.plan).id
         session.address({"probe": session.probe})
         st.rerun()
     servers = "; ".join(f"{target.name} {target.label} ({target.model})".strip() for target in probe.targets)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="probe_files_row"):
         menu(_downloads(run, probe), key="probe_download")
-        st.caption(plain(f"{servers} · {dashboard.progress_line(probe.progress())}"), width="stretch")
+        st.caption(plain(f"{servers} · {progress_line(probe.progress())}"), width="stretch")
     _groups(summary)
     _plots(summary)
     _findings(summary)
@@ -84,14 +98,14 @@ def _downloads(run: ProbeRun, probe: Probe) -> list[Download]:
     stem = f"probe-{run.id}"
     files = [
         Download(export.title, f"{stem}.{export.ending}", export.mime, partial(_encoded, export.make, probe))
-        for export in dashboard.PROBE_EXPORTS
+        for export in PROBE_EXPORTS
     ]
     result = partial(_result, probe)
     return [Download("Result (JSON)", f"{stem}.json", "application/json", result), *files]
 
 
 def _result(probe: Probe) -> bytes:
-    return dashboard.json_bytes(dashboard.probe_row(probe))
+    return json_bytes(probe_row(probe))
 
 
 def _encoded(make: Callable[[Sequence[ProbeRow], Path | None], str], probe: Probe) -> bytes:
@@ -155,8 +169,8 @@ def _cells(name: str, group: RequestGroup) -> dict[str, str | int]:
         "failed": group.failed,
         "silently damaged": group.damaged,
         "unknown": group.unknown,
-        "damaged rate (95%)": dashboard.rate_words(group.loss),
-        "failed rate (95%)": dashboard.rate_words(group.failure),
+        "damaged rate (95%)": rate_words(group.loss),
+        "failed rate (95%)": rate_words(group.failure),
     }
 
 
@@ -167,10 +181,10 @@ def _findings(summary: ProbeSummary) -> None:
         for cause in summary.causes:
             st.markdown(f"{cause.streams:,} × **{plain(cause.title)}** (`{cause.id}`)  \n{_fix(cause)}")
     if summary.kinds:
-        listed = ", ".join(f"{dashboard.kind_label(kind)} ({amount:,})" for kind, amount in summary.kinds)
+        listed = ", ".join(f"{kind_label(kind)} ({amount:,})" for kind, amount in summary.kinds)
         st.caption(plain(f"Findings, by streams that have one: {listed}"))
     for failure in summary.failures[:3]:
-        st.caption(plain(f"Failed: {dashboard.failure_words(failure)}"))
+        st.caption(plain(f"Failed: {failure_words(failure)}"))
 
 
 def _fix(cause: ProbeCause) -> str:
@@ -186,7 +200,7 @@ def _fix(cause: ProbeCause) -> str:
 
 def _streams(session: Session, run: ProbeRun, probe: Probe) -> None:
     """The streams that are not ok; each opens in Replay."""
-    worst = dashboard.worst_rows(probe.rows)
+    worst = worst_rows(probe.rows)
     st.header("Damaged, failed and unknown responses", anchor=False)
     if not worst:
         st.caption("None.")

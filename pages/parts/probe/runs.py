@@ -4,8 +4,9 @@ from typing import Final
 
 import streamlit as st
 
-from inspector import dashboard
-from inspector.dashboard import Plan, ProbeRun
+from inspector.capture.formats import plural
+from inspector.fleet.probe import Plan
+from inspector.fleet.probe_registry import ProbeRun, probes
 from pages.ui.captures import clock
 from pages.ui.rows import rows
 from pages.ui.state import Session, went_back
@@ -17,7 +18,7 @@ def watched(session: Session) -> ProbeRun | None:
     """The probe that the page shows, if it is still in memory."""
     linked = st.query_params.get("probe")
     name = linked if went_back() else session.probe or linked
-    run = dashboard.probes().get(name) if name else None
+    run = probes().get(name) if name else None
     if run is None and name:
         st.warning(
             "This probe is no longer in memory. Its rows and captures are in the folder of live captures.",
@@ -31,7 +32,7 @@ def watched(session: Session) -> ProbeRun | None:
 
 def earlier(session: Session, run: ProbeRun | None) -> None:
     """The other probes; a click opens one."""
-    others = [other for other in dashboard.probes().runs() if other is not run]
+    others = [other for other in probes().runs() if other is not run]
     if not others:
         return
     st.header("Other probes", anchor=False)
@@ -63,4 +64,4 @@ def _load_words(plan: Plan) -> str:
     if plan.load.rate is not None:
         return f"{plan.load.rate:g} requests per second"
     workers = plan.load.concurrency
-    return f"{workers:,} {dashboard.plural(workers, 'worker')}"
+    return f"{workers:,} {plural(workers, 'worker')}"

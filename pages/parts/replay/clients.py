@@ -5,8 +5,9 @@ from typing import Final
 
 import streamlit as st
 
-from inspector import dashboard
-from inspector.dashboard import Violation
+from inspector.analysis.event_schema import Violation
+from inspector.lab.clients import load_clients as matrix_clients
+from inspector.lab.results import every_run as matrix_runs
 from pages.ui import captures
 from pages.ui.captures import Chosen
 from pages.ui.rows import rows
@@ -23,7 +24,7 @@ def clients(session: Session, capture: Chosen, violations: Sequence[Violation], 
     reading = captures.client_reading(capture.digest, capture.inspection) if small else None
     recorded = [
         (client, score)
-        for client, score in dashboard.matrix_clients().of_capture(capture.name, dashboard.matrix_runs())
+        for client, score in matrix_clients().of_capture(capture.name, matrix_runs())
         if reading is None or client != reading.client
     ]
     lines = (

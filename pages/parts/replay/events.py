@@ -9,8 +9,10 @@ from typing import Final
 
 import streamlit as st
 
-from inspector import Header, Inspection, dashboard
-from inspector.dashboard import ChoiceReading, event_rows
+from inspector import Header, Inspection
+from inspector.analysis.reading import ChoiceReading
+from inspector.protocol.wire.endpoints import spec_of
+from inspector.views.rows import event_rows
 from pages.ui.rows import rows
 from pages.ui.state import Selection, Session
 from pages.ui.strip import Payload, RawEvent
@@ -128,7 +130,7 @@ def as_curl(header: Header) -> str:
     """The request as a command for a shell; the address and the key are not in a capture."""
     body = json.dumps(header.request, indent=2, ensure_ascii=False)
     return (
-        f'curl -N "$BASE_URL{dashboard.spec_of(header.endpoint).path}" \\\n'
+        f'curl -N "$BASE_URL{spec_of(header.endpoint).path}" \\\n'
         "  -H 'Content-Type: application/json' -H \"Authorization: Bearer $API_KEY\" \\\n"
         f"  -d {shlex.quote(body)}"
     )

@@ -5,7 +5,8 @@ from typing import Any, Final
 
 import streamlit as st
 
-from inspector import Level, dashboard
+from inspector import Level
+from inspector.capture.formats import number, plural
 from pages.ui import captures
 from pages.ui.rows import rows
 from pages.ui.state import Session
@@ -50,8 +51,8 @@ def _table(session: Session) -> None:
 def totals(rows: Sequence[Mapping[str, Any]]) -> str:
     """The number of captures per verdict, in one line."""
     levels = {level: sum(row["verdict"] == _verdict(level) for row in rows) for level in Level}
-    counts = ", ".join(f"{dashboard.number(count)} {level}" for level, count in levels.items() if count)
-    return f"{dashboard.number(len(rows))} {dashboard.plural(len(rows), 'capture')}: {counts}."
+    counts = ", ".join(f"{number(count)} {level}" for level, count in levels.items() if count)
+    return f"{number(len(rows))} {plural(len(rows), 'capture')}: {counts}."
 
 
 def _verdict(level: Level) -> str:

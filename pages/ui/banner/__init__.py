@@ -10,8 +10,11 @@ from urllib.parse import parse_qsl, urlsplit
 import streamlit as st
 
 import inspector
-from inspector import Code, Inspection, Level, dashboard
-from inspector.dashboard import AuditResult, Fix, duration, number, plural
+from inspector import Code, Inspection, Level
+from inspector.capture.formats import duration, number, plural
+from inspector.net.runs.registry import registry
+from inspector.views.audit_result import AuditResult
+from inspector.views.summary import Fix
 from pages.ui.assets import sheet
 from pages.ui.fields import Part
 from pages.ui.modules import loader
@@ -86,7 +89,7 @@ def banner(
             st.rerun()
         case ("check", _, _):
             # Not by the address: another web page could choose whom the form asks for models.
-            run = dashboard.registry().get(inspection.name.removesuffix(".jsonl"))
+            run = registry().get(inspection.name.removesuffix(".jsonl"))
             if run is not None and run.address:
                 st.session_state["probe_address"] = run.address
             st.switch_page("probe.py")

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 import streamlit as st
 
-from inspector.dashboard import DiffPart, FieldRow, Lane, diff
+from inspector.inspection.compare import DiffPart, Lane, diff
+from inspector.views.audit_result import FieldRow
 from pages.ui.assets import sheet
 from pages.ui.modules import loader
 

@@ -2,7 +2,9 @@
 
 import streamlit as st
 
-from inspector.dashboard import FirstDifference, Prompt, number, prompt_blocks, prompt_label
+from inspector.analysis.prompt import FirstDifference, Prompt
+from inspector.capture.formats import number
+from inspector.views.prompt_blocks import prompt_blocks, prompt_label
 from pages.ui.assets import sheet
 from pages.ui.modules import loader
 

@@ -1,7 +1,7 @@
 """The token strip: tokens over their delivery ribbons, a time bar, findings, the selected token.
 
 A component of Streamlit's v2 kind. It gets bytes: one line of JSON that says what to select, then the
-payload of `dashboard.strip`, which the browser reads once however often the page runs again. The payload is a
+payload of `views.strip`, which the browser reads once however often the page runs again. The payload is a
 line that names its long columns, a line of JSON without them, and the columns as binary numbers, which a
 browser reads faster than JSON.
 Text of a model reaches the page through `textContent` only.
@@ -16,8 +16,9 @@ from typing import Any, Final, Literal
 
 import streamlit as st
 
-from inspector import dashboard
-from inspector.dashboard import StripHead, StripPayload
+from inspector.views.encoding import json_bytes
+from inspector.views.payload import Head as StripHead
+from inspector.views.payload import Payload as StripPayload
 from pages.ui.assets import inline, sheet
 from pages.ui.modules import loader
 from pages.ui.state import Selection, StripView
@@ -96,7 +97,7 @@ def pack(payload: StripPayload, *, digest: str) -> Payload:
         digest=digest,
         content=b"".join(
             [
-                *(dashboard.json_bytes(line) + b"\n" for line in lines),
+                *(json_bytes(line) + b"\n" for line in lines),
                 *(column.tobytes() for column in packed.values()),
             ]
         ),
@@ -122,7 +123,7 @@ def _column(code: Literal["i", "d"], values: Sequence[float | None] | None) -> "
 def strip(payload: Payload, view: StripView, *, key: str, feed: str | None = None) -> None:
     """Draw the strip, move it to the target of the view, and take over what the user selects.
 
-    `feed` is the address of a run's increments relative to the page, see `dashboard.runs_routes`; the
+    `feed` is the address of a run's increments relative to the page, see `net.runs.feed`; the
     strip grows by them.
     """
     target = view.target
@@ -137,7 +138,7 @@ def strip(payload: Payload, view: StripView, *, key: str, feed: str | None = Non
     }
     result = _component(
         key=key,
-        data=dashboard.json_bytes(head) + b"\n" + payload.content,
+        data=json_bytes(head) + b"\n" + payload.content,
         on_selection_change=lambda: None,
     )
     selected = result.get("selection")

@@ -9,11 +9,10 @@ import pytest
 from inspector.analysis.audit import Code, FieldState, FieldTexts, Kind, explain
 from inspector.analysis.audit.verdict import Level, Verdict
 from inspector.capture.capture import Capture, Endpoint, Event, EventKind, Header
-from inspector.dashboard import MatrixRun
 from inspector.files.importers import sniff_and_read
 from inspector.files.store import FIXTURES, builtin, load, loads
 from inspector.inspection.inspection import Inspection, inspect
-from inspector.lab.results import all_runs
+from inspector.lab.results import MatrixRun, all_runs
 from inspector.protocol.harmony.vocab import encode
 from tests.support.matrix import seen
 from tests.support.streams import CLOSED, GOOD, LEAK, Step, chat

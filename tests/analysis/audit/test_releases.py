@@ -6,8 +6,8 @@ import pytest
 
 from inspector import Endpoint, Kind, Level, Severity
 from inspector.analysis.audit import explain
-from inspector.dashboard import ScriptOutcome
 from inspector.lab.results import all_runs
+from inspector.lab.score import ScriptOutcome
 from tests.support.matrix import Seen, seen
 
 HEADER_UNTOLD = {

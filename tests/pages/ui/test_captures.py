@@ -4,8 +4,9 @@ import json
 from dataclasses import replace
 
 import inspector
-from inspector import Kind, dashboard
+from inspector import Kind
 from inspector.capture.capture import render
+from inspector.files.store import builtin
 from pages.ui.captures import first_selection, labels, names, open_file, summary, title
 from pages.ui.state import Opened, Selection, Session
 from tests.support.pages import as_file
@@ -81,12 +82,12 @@ def test_labels_have_the_verdicts_known_without_an_audit() -> None:
     label = labels(session)
     assert label("mine.jsonl") == "✕ mine.jsonl · your file"
     assert label("long.jsonl") == "long.jsonl · your file"
-    assert {label(row.name).partition(" ")[0] for row in dashboard.builtin()} == {"✕", "!", "✓"}
+    assert {label(row.name).partition(" ")[0] for row in builtin()} == {"✕", "!", "✓"}
     assert label(LEAK).startswith("✕ Reasoning leaked")
 
 
 def test_the_first_selection_is_the_first_error_with_tokens() -> None:
-    capture = inspector.load(next(row.path for row in dashboard.builtin() if row.name == LEAK))
+    capture = inspector.load(next(row.path for row in builtin() if row.name == LEAK))
     assert first_selection(inspector.inspect(capture), 0) == Selection(4, 0)
     clean = inspector.inspect(chat([OPENING, ("Hi", {"content": "Hi"}), CLOSED]))
     assert first_selection(clean, 0) == Selection()
@@ -95,7 +96,7 @@ def test_the_first_selection_is_the_first_error_with_tokens() -> None:
 
 
 def test_first_selection_prefers_a_cause_to_its_consequences() -> None:
-    capture = inspector.load(next(row.path for row in dashboard.builtin() if row.name == LEAK))
+    capture = inspector.load(next(row.path for row in builtin() if row.name == LEAK))
     inspection = inspector.inspect(capture)
     turned = replace(inspection, findings=list(reversed(inspection.findings)))
     assert turned.findings[0].kind is Kind.INVALID_TOOL_ARGUMENTS

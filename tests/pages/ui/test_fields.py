@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from inspector.analysis.audit import FieldState
 from inspector.analysis.reading import Evidence
-from inspector.dashboard import FieldRow
+from inspector.views.audit_result import FieldRow
 from pages.ui.fields import field_words, parts, sides
 
 TEXTS = st.text(alphabet='ab {}":,\n\u202e👩', max_size=60)

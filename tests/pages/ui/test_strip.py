@@ -6,17 +6,17 @@ from typing import Any
 import pytest
 
 import inspector
-from inspector import dashboard
 from inspector.capture.capture import Capture, Endpoint, Event, Header
 from inspector.files.importers import sniff_and_read
 from inspector.files.store import builtin, load
+from inspector.views.strip import strip
 from pages.ui.strip import Payload, pack
 from tests.support.strips import unpacked
 
 
 def packed(capture: Capture) -> tuple[dict[str, Any], Payload]:
     inspection = inspector.inspect(capture)
-    payload = dashboard.strip(inspection, key="k", choice=inspection.reading.choices[0])
+    payload = strip(inspection, key="k", choice=inspection.reading.choices[0])
     return json.loads(json.dumps(payload)), pack(payload, digest="d")
 
 
