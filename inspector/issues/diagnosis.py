@@ -53,7 +53,7 @@ class Failure:
     around: tuple[tuple[str, ...], ...] = ()
     """Lines around its first occurrences."""
     share: float | None = None
-    """Of the requests to chat and Responses, where a log tells them."""
+    """Share of failed chat and Responses requests, if the log has access lines."""
     by_version: dict[str, int] = field(default_factory=dict)
     cut: bool = False
     """Whether the text ends within the message."""

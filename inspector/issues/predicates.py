@@ -22,7 +22,7 @@ P = ParamSpec("P")
 
 _REJECTIONS: Final = kinds_of(FindingSide.MODEL)
 _TWO_TOKENS: Final = 300
-"""Characters of which no single token of the vocabulary has so many."""
+"""No token of the vocabulary has this many characters."""
 _AT_LIMIT: Final = frozenset({"length", "max_output_tokens"})
 _BY_MODEL: Final = frozenset({"stop", "tool_calls", "completed"})
 """What `finish_reason` of chat and completions, and the status of Responses, say of the end."""

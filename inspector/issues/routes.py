@@ -46,7 +46,7 @@ class Route(Row, frozen=True, kw_only=True):
     name: Text
     """The server's name, or what happens."""
     sentence: Text = ""
-    """Of a server, where it is not given, that it has its own parser."""
+    """Default reason: the server has its own parser."""
     steps: Several[Text]
     """What to do, best first."""
     marks: Several[AnyCase]

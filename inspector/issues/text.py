@@ -155,7 +155,7 @@ class _Diagnosing:
         return not any(word.expression.search(self.whole) for word in issue.unless)
 
     def _counts(self, issue: Issue, message: Message, own: bool) -> bool:
-        """Whether a message counts for an entry: in vLLM, beside the words that it needs, and no others."""
+        """Whether the entry's `in_server`, `needs` and `unless` hold for this message."""
         if not message.of_server and (
             issue.in_server is Texts.ALL or (issue.in_server is not None and not own)
         ):

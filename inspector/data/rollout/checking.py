@@ -53,7 +53,7 @@ class Break:
 
     @property
     def severity(self) -> Severity:
-        """An error where one of its drifts is one."""
+        """The worst severity of its drifts."""
         severities = {CAUSES[drift.cause].severity for drift in self.drifts}
         return Severity.ERROR if Severity.ERROR in severities else Severity.WARNING
 

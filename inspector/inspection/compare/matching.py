@@ -61,7 +61,7 @@ def match(left: Sequence[Finding], right: Sequence[Finding], sides: dict[int, Si
 
 
 def _key(finding: Finding, sides: Sides | None) -> Hashable:
-    """What makes two findings the same; `sides` takes the left tokens to the right."""
+    """Key of equal findings, in the right side's token numbers; `sides` maps the left ones to them."""
     what = (finding.kind, finding.severity, finding.field, finding.delivered_in, finding.choice)
     start, end = finding.token_start, finding.token_end
     if not finding.sent:  # it has no token to align

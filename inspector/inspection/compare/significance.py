@@ -67,7 +67,7 @@ def fisher_exact(a: int, b: int, c: int, d: int) -> float:
 
 
 def mcnemar_exact(only_left: int, only_right: int) -> float:
-    """Two-sided p-value of pairs, of which so many differ in each direction; 1 if none does."""
+    """Two-sided p-value for discordant pairs in each direction; 1 without any."""
     differ = only_left + only_right
     tail, ways = 0, 1
     for k in range(min(only_left, only_right) + 1):

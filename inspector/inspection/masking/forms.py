@@ -76,7 +76,7 @@ def _category(char: str) -> str:
 
 
 def is_free(char: str) -> bool:
-    """Whether a character says something: letters, digits, signs that are no punctuation."""
+    """Whether a character may carry private content: letters, digits, symbols."""
     if char.isascii():
         return char.isalnum()
     return _category(char) not in "PZC" and char != "\ufffd"

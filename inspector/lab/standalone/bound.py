@@ -1,4 +1,4 @@
-"""Runs a program that Linux ends when the one that started this is gone, however it went. Standalone."""
+"""Runs a program that dies with its parent (PR_SET_PDEATHSIG). Standalone."""
 
 import os
 import sys

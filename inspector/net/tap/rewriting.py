@@ -28,7 +28,7 @@ _LINE_END: Final = re.compile(rb"[\r\n]")
 
 
 def ask_for_ids(raw: bytes, body: Any, members: Mapping[str, Any]) -> bytes | None:
-    """The request with these members; None if there are none, or it has one of them itself.
+    """The request with these members added; None if there are none, or it sets one of them itself.
 
     A background request stays as it is: its response is fetched later by its ID, without this request.
     """
@@ -56,7 +56,7 @@ def body_without_ids(raw: bytes, *, messages: bool = False, members: Sequence[st
 
 
 def _marks(*, messages: bool, members: Sequence[str]) -> tuple[bytes, ...]:
-    """Bytes of which an event from which something is removed has some."""
+    """An event that needs rewriting contains at least one of these."""
     if messages:
         return (b'_messages"',)
     return (b"token_ids", *(f'"{member.rpartition(".")[2]}"'.encode() for member in members))

@@ -16,7 +16,7 @@ from inspector.protocol.harmony.events import (
 from inspector.protocol.harmony.states import HEADER_STATES, State
 
 USUAL_PROMPT = -2
-"""Where a header begins of which the prompt has `<|start|>assistant`."""
+"""Start of a header that continues the prompt's `<|start|>assistant`."""
 _OPEN = Header(role=None, channel=None, recipient=None, content_type=None, constrained=False)
 
 

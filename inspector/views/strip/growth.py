@@ -284,7 +284,7 @@ def _place(deltas: Sequence[Delta], cells: int) -> int:
 def _events(
     events: Sequence[int], first: int, before: int | None, at_s: Callable[[int], float | None]
 ) -> Events:
-    """The events of cells from `first` on; the one that brought the cell before has its entry already."""
+    """Events whose first cell is `first` or later; `before` is the event of the cell before it."""
     pairs = enumerate(pairwise([before, *events]))
     starts = [place for place, (last, event) in pairs if event != last]
     index = [events[place] for place in starts]
