@@ -218,7 +218,7 @@ def ways(stack: ExitStack, mitmdump: str | None, folder: Path) -> dict[str, Way]
 
     def tap(port: int, name: str, *more: str) -> list[str]:
         words = [sys.executable, "-m", "inspector", "tap", "--upstream", direct.address, "--port", str(port)]
-        return [*words, "--captures", str(folder / name), *more]
+        return [*words, "--out", str(folder / name), *more]
 
     direct = start(lambda port: [sys.executable, __file__, "--serve", str(port)])
     paths = {

@@ -161,7 +161,7 @@ def main() -> None:
         port, plain, audited, metrics = (free_port() for _ in range(4))
         sizes = ["--tokens", str(arguments.tokens), "--rate", str(arguments.rate)]
         direct = start(port, "bench.tap_streams", "--serve", str(port), *sizes)
-        tap = ["inspector", "tap", "--upstream", direct.address, "--captures"]
+        tap = ["inspector", "tap", "--upstream", direct.address, "--out"]
         ways = {
             "direct": direct,
             "tap": start(plain, *tap, str(folder / "plain"), "--port", str(plain)),

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from starlette.applications import Starlette
 
-from inspector.cli import main, parser
+from inspector.cli import main
+from inspector.commands.table import PROGRAM
 from inspector.files.store import builtin, load
 from inspector.net.playback import PlaybackSettings, playback_routes
 from tests.support.listening import listening
@@ -38,13 +39,7 @@ def captures_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HARMONY_INSPECTOR_CAPTURES", str(tmp_path))
 
 
-def commands() -> list[str]:
-    (subparsers,) = [action for action in parser()._actions if action.choices]
-    assert subparsers.choices is not None
-    return sorted(subparsers.choices)
-
-
-@pytest.mark.parametrize("command", commands())
+@pytest.mark.parametrize("command", PROGRAM.names)
 def test_every_command_is_described_and_has_help_with_an_example(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,6 +1,5 @@
-"""The commands of `python -m inspector`, one module each.
+"""The commands of `python -m inspector`, one module each; `table.py` lists them.
 
-A module has `add_parser(commands)`, which adds its parser and sets `run` to a function that takes the
-parsed arguments and returns the exit code: 0 no findings, 1 findings at the requested level, 2 a file
-cannot be read or a server cannot be reached.
+A module has `COMMAND`: the class of its options, and the function that takes them and returns the exit code:
+0 no findings, 1 findings at the requested level, 2 a file cannot be read or a server cannot be reached.
 """

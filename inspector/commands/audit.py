@@ -1,9 +1,8 @@
 """`audit`: the verdict and findings of captures."""
 
-from argparse import Namespace, RawDescriptionHelpFormatter
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from inspector.analysis.audit.verdict import Level
 from inspector.analysis.prompt import difference_sentence
@@ -11,16 +10,20 @@ from inspector.analysis.reading import read
 from inspector.capture.capture import Capture
 from inspector.capture.errors import InspectorError
 from inspector.capture.formats import count, duration
+from inspector.commands.options import Command, Options, flag, option
 from inspector.commands.shared import (
-    add_fail_on,
+    FailOn,
     advice_lines,
+    as_json,
+    capture_files,
     captures,
+    exit_level,
     fails,
     one_capture,
     one_on_standard_output,
     write_text,
 )
-from inspector.commands.terminal import Commands, print_json, say, tell
+from inspector.commands.terminal import print_json, say, tell
 from inspector.files.importers import FORMATS
 from inspector.inspection.inspection import Inspection, inspect
 from inspector.views.audit_result import AuditResult
@@ -35,7 +38,9 @@ if TYPE_CHECKING:
 _SHOWN = 20
 """Differences of a prompt that are printed."""
 
-_EXAMPLE = """example:
+_EXAMPLE = f"""A file is {FORMATS}.
+
+example:
   python -m inspector audit fixtures/chat-tool-call-leak-vllm-0.14.1.jsonl
   curl -sN http://localhost:8000/v1/chat/completions -d @request.json | python -m inspector audit - --json
 
@@ -44,50 +49,34 @@ exit codes: 0 no findings at the level of --fail-on, 1 findings, or a response t
 """
 
 
-def add_parser(commands: Commands) -> None:
-    """Add the command."""
-    parser = commands.add_parser(
-        "audit",
-        description=f"Read files and list the findings. A file is {FORMATS}.",
-        epilog=_EXAMPLE,
-        formatter_class=RawDescriptionHelpFormatter,
+class Audit(Options):
+    """Read files and list the findings."""
+
+    files: tuple[str, ...] = capture_files()
+    json: bool = as_json("one JSON object, or an array for several files")
+    all: bool = flag("list every finding; otherwise many of one kind are summarized")
+    sarif: str | None = option(
+        "also write the findings for code scanning; - for standard output only", None, "FILE"
     )
-    parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="a capture or another supported file; - is standard input"
+    junit: str | None = option("also write a test report; - for standard output only", None, "FILE")
+    client: bool = flag("also let the installed openai SDK read each response; exit code 1 if it cannot")
+    fail_on: FailOn = exit_level()
+    truth: str | None = option(
+        "token IDs from another source: a list, a capture, or `script` for those that the lab recorded",
+        None,
+        "FILE",
     )
-    parser.add_argument(
-        "--json", action="store_true", help="print one JSON object, or an array for several files"
-    )
-    parser.add_argument(
-        "--all", action="store_true", help="list every finding; otherwise many of one kind are summarized"
-    )
-    for name, words in (("sarif", "the findings for code scanning"), ("junit", "a test report")):
-        parser.add_argument(
-            f"--{name}", metavar="FILE", help=f"also write {words}; - for standard output only"
-        )
-    parser.add_argument(
-        "--client",
-        action="store_true",
-        help="also let the installed openai SDK read each response; exit code 1 if it cannot",
-    )
-    add_fail_on(parser)
-    parser.add_argument(
-        "--truth",
-        metavar="FILE",
-        help="token IDs from another source: a list, a capture, or `script` for those that the lab recorded",
-    )
-    parser.set_defaults(run=run)
 
 
-def run(arguments: Namespace) -> int:
+def run(options: Audit) -> int:
     """Audit each file."""
-    one_on_standard_output(arguments)
+    one_on_standard_output(json=options.json, junit=options.junit, sarif=options.sarif)
     inspections: list[Inspection] = []
     unread: list[tuple[str, str]] = []
-    for file in arguments.files:
+    for file in options.files:
         try:
             of_file = [
-                inspect(capture, name=name, truth=_truth(arguments.truth, capture, name))
+                inspect(capture, name=name, truth=_truth(options.truth, capture, name))
                 for name, capture in captures(file)
             ]
         except InspectorError as error:  # the other files are still read
@@ -95,36 +84,36 @@ def run(arguments: Namespace) -> int:
             unread.append((file, str(error)))
             continue
         inspections.extend(of_file)
-    clients = _clients(inspections) if arguments.client else [None] * len(inspections)
+    clients = _clients(inspections) if options.client else [None] * len(inspections)
     results = [
         AuditResult(inspection, client=None if client is None else client.sentence)
         for inspection, client in zip(inspections, clients, strict=True)
     ]
-    if arguments.json:
+    if options.json:
         rows = [
             audit_row(result) | ({} if client is None else {"clients": [client.row()]})
             for result, client in zip(results, clients, strict=True)
         ]
-        if inspections or len(arguments.files) > 1:
-            print_json(rows[0] if len(rows) == 1 and len(arguments.files) == 1 else rows)
-    elif inspections and "-" not in {arguments.sarif, arguments.junit}:
+        if inspections or len(options.files) > 1:
+            print_json(rows[0] if len(rows) == 1 and len(options.files) == 1 else rows)
+    elif inspections and "-" not in {options.sarif, options.junit}:
         for number, result in enumerate(results):
-            lines = _lines(result, everything=arguments.all)
+            lines = _lines(result, everything=options.all)
             say(["", *lines] if number else lines)
         if len(inspections) > 1:
             say(["", _totals(inspections)])
-    if arguments.sarif is not None:
-        write_text(arguments.sarif, audit_sarif(inspections))
+    if options.sarif is not None:
+        write_text(options.sarif, audit_sarif(inspections))
     failing = [
-        _failing(inspection, client, arguments.fail_on)
+        _failing(inspection, client, options.fail_on)
         for inspection, client in zip(inspections, clients, strict=True)
     ]
-    if arguments.junit is not None:
-        write_text(arguments.junit, audit_junit(inspections, failing, unread))
+    if options.junit is not None:
+        write_text(options.junit, audit_junit(inspections, failing, unread))
     return 2 if unread else int(any(failing))
 
 
-def _failing(inspection: Inspection, client: "ClientReading | None", level: str) -> str:
+def _failing(inspection: Inspection, client: "ClientReading | None", level: FailOn) -> str:
     """Why a capture gives exit code 1; empty if it does not."""
     if any(fails(finding.severity, level) for finding in inspection.findings):
         return inspection.verdict.sentence
@@ -193,3 +182,6 @@ def _lines(result: AuditResult, *, everything: bool) -> list[str]:
         if (more := len(differences) - _SHOWN) > 0:
             lines.append(f"          {count(more, 'more difference')}, see --json")
     return lines
+
+
+COMMAND: Final = Command(Audit, run, _EXAMPLE)

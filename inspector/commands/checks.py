@@ -1,11 +1,10 @@
-"""Shared by `lint` and `rollout`: options, reports as lines, and the exit code."""
+"""Shared by `lint` and `rollout`: reports as lines, and the exit code."""
 
-from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from inspector.capture.formats import number
-from inspector.commands.shared import add_fail_on, fails, whole_number
+from inspector.commands.shared import FailOn, fails
 from inspector.commands.terminal import aligned, say
 from inspector.data.lint import Advice
 
@@ -23,21 +22,6 @@ class _Report(Protocol):
     def sentence(self) -> str: ...
     @property
     def taken(self) -> str: ...
-
-
-def add_options(parser: ArgumentParser, *, listed: str, files: str) -> None:
-    """Add the options of both; `listed` names the rows of the table, `files` the subject of a report."""
-    parser.add_argument(
-        "--max-findings",
-        type=whole_number,
-        default=100,
-        metavar="N",
-        help=f"list at most N {listed} per file; all are counted (default: 100)",
-    )
-    parser.add_argument(
-        "--json", action="store_true", help=f"print one JSON object, or an array for several {files}"
-    )
-    add_fail_on(parser)
 
 
 def report_lines(
@@ -69,6 +53,6 @@ def say_reports(reports: Iterable[Iterable[str]]) -> None:
         say(["", *lines] if place else lines)
 
 
-def exit_code(advices: Iterable[Advice], level: str) -> int:
+def exit_code(advices: Iterable[Advice], level: FailOn) -> int:
     """1 if a finding has at least the severity of `--fail-on`, else 0."""
     return int(any(fails(advice.severity, level) for advice in advices))

@@ -1,13 +1,14 @@
 """`compare`: two captures by token, several with a reference, or the failure rates of repeated runs."""
 
-from argparse import Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterator
+from typing import Final
 
 from inspector.capture.errors import InspectorError
 from inspector.capture.formats import clip, figure
-from inspector.commands.shared import captures, one_capture
-from inspector.commands.terminal import Commands, print_json, printable, say, tell
-from inspector.commands.trial import add_ask_options, asked, given_without_ask
+from inspector.commands.options import Command, option
+from inspector.commands.shared import as_json, captures, one_capture
+from inspector.commands.terminal import print_json, printable, say, tell
+from inspector.commands.trial import Asked, asked, given_without_ask
 from inspector.inspection.compare import Comparison, Lane, Outcome, compare, compare_all, diff, significance
 from inspector.inspection.inspection import Inspection, inspect
 from inspector.net.client.outcome import OutcomeKind
@@ -37,52 +38,43 @@ _CONTEXT = 24
 _DIFFERENCES_SHOWN = 20
 
 
-def add_parser(commands: Commands) -> None:
-    """Add the command."""
-    parser = commands.add_parser(
-        "compare",
-        description="Two captures: compare generated tokens, delivered text and findings. "
-        "More than two: compare each with the first. --left and --right: compare the failure rates of "
-        "repeated runs. --ask: send one prompt to two servers and compare the responses.",
-        epilog=_EXAMPLE,
-        formatter_class=RawDescriptionHelpFormatter,
+class Compare(Asked):
+    """Compare captures token by token.
+
+    Two captures: compare generated tokens, delivered text and findings. More than two: compare each with
+    the first. --left and --right: compare the failure rates of repeated runs. --ask: send one prompt to two
+    servers and compare the responses.
+    """
+
+    files: tuple[str, ...] = option(
+        "two captures, or a reference and the captures to compare with it", (), "FILE", positional=True
     )
-    parser.add_argument(
-        "files",
-        nargs="*",
-        metavar="FILE",
-        help="two captures, or a reference and the captures to compare with it",
-    )
-    parser.add_argument("--left", nargs="+", metavar="FILE", default=[], help="runs of the first side")
-    parser.add_argument("--right", nargs="+", metavar="FILE", default=[], help="runs of the second side")
-    parser.add_argument(
-        "--json", action="store_true", help="print one JSON object, or an array for several files"
-    )
-    add_ask_options(parser)
-    parser.set_defaults(run=run)
+    left: tuple[str, ...] = option("runs of the first side", (), "FILE")
+    right: tuple[str, ...] = option("runs of the second side", (), "FILE")
+    json: bool = as_json("one JSON object, or an array for several files")
 
 
-def run(arguments: Namespace) -> int:
+def run(options: Compare) -> int:
     """Compare and print."""
-    if arguments.ask:
-        if arguments.files or arguments.left or arguments.right:
+    if options.ask:
+        if options.files or options.left or options.right:
             raise InspectorError("--ask records its own captures; remove the file names")
-        return _run_trial(arguments)
-    if idle := given_without_ask(arguments):
+        return _run_trial(options, options.ask)
+    if idle := given_without_ask(options):
         raise InspectorError(f"{idle} is only valid with --ask URL URL")
-    if arguments.left or arguments.right:
-        if arguments.files or not (arguments.left and arguments.right):
+    if options.left or options.right:
+        if options.files or not (options.left and options.right):
             raise InspectorError("repeated runs need --left FILE... and --right FILE..., and no other files")
-        return _run_repeats(arguments)
-    if len(arguments.files) < 2:
+        return _run_repeats(options)
+    if len(options.files) < 2:
         raise InspectorError("compare needs at least two captures")
-    if len(arguments.files) == 2:
-        left, right = (_inspected(file) for file in arguments.files)
-        return _print_pair(compare(left, right), as_json=arguments.json)
-    reference = _inspected(arguments.files[0])
-    candidates = [inspection for file in arguments.files[1:] for inspection in _all(file)]
+    if len(options.files) == 2:
+        left, right = (_inspected(file) for file in options.files)
+        return _print_pair(compare(left, right), as_json=options.json)
+    reference = _inspected(options.files[0])
+    candidates = [inspection for file in options.files[1:] for inspection in _all(file)]
     comparisons = compare_all(reference, candidates)
-    if arguments.json:
+    if options.json:
         print_json([comparison_row(comparison) for comparison in comparisons])
     else:
         say(_table(reference, comparisons))
@@ -100,32 +92,31 @@ def _all(file: str) -> Iterator[Inspection]:
         yield inspect(capture, name=name)
 
 
-def _run_repeats(arguments: Namespace) -> int:
+def _run_repeats(options: Compare) -> int:
     left, right = (
-        [inspection for file in files for inspection in _all(file)]
-        for files in (arguments.left, arguments.right)
+        [inspection for file in files for inspection in _all(file)] for files in (options.left, options.right)
     )
-    return _print_repeats(left, right, as_json=arguments.json)
+    return _print_repeats(left, right, as_json=options.json)
 
 
-def _run_trial(arguments: Namespace) -> int:
+def _run_trial(options: Compare, servers: tuple[str, str]) -> int:
     """Ask two servers; if one sends nothing, say so and print what the other sent."""
-    trial = asked(arguments)
+    trial = asked(options, servers)
     for trouble in trial.troubles():
         tell(f"inspector: {trouble}")
     left, right = (
         [inspect(run.capture(), name=str(run.path or run.id)) for run in runs]
-        for runs in (trial.counted if arguments.runs > 1 else (trial.left, trial.right))
+        for runs in (trial.counted if options.runs > 1 else (trial.left, trial.right))
     )
     answered = all(any(map(has_output, runs)) for runs in (trial.left, trial.right))
     whole = answered and all(run.outcome.kind is not OutcomeKind.STOPPED_BY_USER for run in trial.runs)
-    if arguments.runs > 1:
-        code = _print_repeats(left, right, as_json=arguments.json)
+    if options.runs > 1:
+        code = _print_repeats(left, right, as_json=options.json)
         return code if whole else 2
     if answered:
-        code = _print_pair(compare(left[0], right[0]), as_json=arguments.json)
+        code = _print_pair(compare(left[0], right[0]), as_json=options.json)
         return code if whole else 2
-    if arguments.json:
+    if options.json:
         print_json({"runs": run_rows(left, right)})
     else:
         say(_run_lines(left, right))
@@ -246,3 +237,6 @@ def _table(reference: Inspection, comparisons: list[Comparison]) -> Iterator[str
             f"{row['findings_both']:>5}  {comparison.outcome.words:<31} {printable(row['capture'])}"
         )
         yield f"{'':37}{printable(row['sentence'])}"
+
+
+COMMAND: Final = Command(Compare, run, _EXAMPLE)

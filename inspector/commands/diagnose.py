@@ -2,15 +2,15 @@
 
 import io
 import sys
-from argparse import Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, cast
 
 from inspector.capture.errors import StoreError
-from inspector.commands.shared import advice_lines
-from inspector.commands.terminal import Commands, print_json, say
+from inspector.commands.options import Command, Options, flag, option
+from inspector.commands.shared import advice_lines, as_json
+from inspector.commands.terminal import print_json, say
 from inspector.files.compression import HEAD, decompress
 from inspector.files.store import read_at_most
 from inspector.inspection.triage import may_be_capture, most_bytes, of_content, of_lines
@@ -28,43 +28,27 @@ exit codes: 0 nothing found, 1 a failure, a known issue or another server was fo
 _LINES_SHOWN: Final = 12
 
 
-def add_parser(commands: Commands) -> None:
-    """Add the command."""
-    parser = commands.add_parser(
-        "diagnose",
-        description="Match an error message, a traceback, client output, a vLLM log of any size or a capture "
-        "with the catalogue of known issues. The best match comes first.",
-        epilog=_EXAMPLE,
-        formatter_class=RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "file",
-        nargs="?",
-        default="-",
-        metavar="FILE",
-        help="a text, log or capture; - is standard input (default)",
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument(
-        "--all", action="store_true", help=f"print everything, not only the first {_LINES_SHOWN} lines"
-    )
-    parser.add_argument(
-        "--around",
-        action="store_true",
-        help="print everything, with the lines around the first occurrences of each failure",
-    )
-    parser.set_defaults(run=run)
+class Diagnose(Options):
+    """Match a failure with the catalogue of known issues; the best match comes first.
+
+    A failure is an error message, a traceback, client output, a vLLM log of any size or a capture.
+    """
+
+    file: str = option("a text, log or capture; - is standard input (default)", "-", "FILE", positional=True)
+    json: bool = as_json()
+    all: bool = flag(f"print everything, not only the first {_LINES_SHOWN} lines")
+    around: bool = flag("print everything, with the lines around the first occurrences of each failure")
 
 
-def run(arguments: Namespace) -> int:
+def run(options: Diagnose) -> int:
     """Diagnose and print."""
-    name = "standard input" if arguments.file == "-" else arguments.file
-    diagnosis = _diagnosis(arguments.file)
-    if arguments.json:
+    name = "standard input" if options.file == "-" else options.file
+    diagnosis = _diagnosis(options.file)
+    if options.json:
         print_json(diagnosis_row(name, diagnosis))
     else:
-        whole = arguments.all or arguments.around
-        say(_lines(name, diagnosis, whole=whole, around=arguments.around))
+        whole = options.all or options.around
+        say(_lines(name, diagnosis, whole=whole, around=options.around))
     return int(diagnosis.outcome is not DiagnosisOutcome.NOTHING)
 
 
@@ -158,3 +142,6 @@ def _failure_lines(failure: Failure, *, around: bool) -> Iterator[str]:
         for lines in failure.around:
             yield from (f"     | {line}" for line in lines)
             yield "     |"
+
+
+COMMAND: Final = Command(Diagnose, run, _EXAMPLE)

@@ -1,11 +1,12 @@
 """`doctor`: check a server's gpt-oss configuration and say what to change."""
 
-from argparse import Namespace, RawDescriptionHelpFormatter
-from typing import Any
+from typing import Any, Final
 
 from inspector.capture.errors import ConnectionFailed
-from inspector.commands.asking import add_server_options, server_of
-from inspector.commands.terminal import Commands, print_json, printable, say
+from inspector.commands.asking import AskedServer, server_of
+from inspector.commands.options import Command, flag, option
+from inspector.commands.shared import as_json
+from inspector.commands.terminal import print_json, printable, say
 from inspector.fleet.doctor import CheckState, Checkup, check_server
 from inspector.lab.summary import CheckupRow, checkup_rows, fault_rows, release_rows
 
@@ -23,29 +24,22 @@ _BULLETS = {
 _NOTE = "note   "
 
 
-def add_parser(commands: Commands) -> None:
-    """Add the command."""
-    parser = commands.add_parser(
-        "doctor",
-        description="Send a few short requests to a server and report which flag or file to change.",
-        epilog=_EXAMPLE,
-        formatter_class=RawDescriptionHelpFormatter,
-    )
-    add_server_options(parser)
-    parser.add_argument("--model", help="model name (default: the gpt-oss model that the server lists)")
-    parser.add_argument("--all", action="store_true", help="list the known faults of the release")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.set_defaults(run=run)
+class Doctor(AskedServer):
+    """Send a few short requests to a server and report which flag or file to change."""
+
+    model: str | None = option("model name (default: the gpt-oss model that the server lists)", None)
+    all: bool = flag("list the known faults of the release")
+    json: bool = as_json()
 
 
-def run(arguments: Namespace) -> int:
+def run(options: Doctor) -> int:
     """Check one server."""
-    checkup = check_server(server_of(arguments), model=arguments.model)
+    checkup = check_server(server_of(options, options.base_url), model=options.model)
     unreachable = checkup.checks[0].state is CheckState.FAILED
-    if arguments.json:
+    if options.json:
         print_json(_row(checkup))
     elif not unreachable:
-        say(_lines(checkup, every_fault=arguments.all))
+        say(_lines(checkup, every_fault=options.all))
     if unreachable:
         raise ConnectionFailed(checkup.checks[0].says)
     return int(checkup.worst is CheckState.FAILED)
@@ -85,3 +79,6 @@ def _line(row: CheckupRow) -> list[str]:
     if row.change:
         lines.append(f"           change: {printable(row.change)}")
     return lines
+
+
+COMMAND: Final = Command(Doctor, run, _EXAMPLE)

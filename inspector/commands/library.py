@@ -1,12 +1,12 @@
 """`library`: filter, group and list the captures of a scan, with the rows of the Library page."""
 
-from argparse import Namespace, RawDescriptionHelpFormatter
 from typing import Any, Final
 
 from inspector.capture.errors import InspectorError
+from inspector.commands.options import Command, Options, flag, option
 from inspector.commands.scan import scan_folder
-from inspector.commands.shared import whole_number, write_text
-from inspector.commands.terminal import Commands, print_json, say
+from inspector.commands.shared import Number, as_json, write_text
+from inspector.commands.terminal import print_json, say
 from inspector.data.scan import GROUPS, SORTS, Library, row_lines, summarise, summary_lines, summary_row
 from inspector.views.spreadsheets import csv_text
 
@@ -22,63 +22,52 @@ where that differs, its key in parentheses; filters take the key.
 """
 
 
-def add_parser(commands: Commands) -> None:
-    """Add the command."""
-    parser = commands.add_parser(
-        "library",
-        description="Filter, group and list the captures in the tables that `scan` wrote.",
-        epilog=_EXAMPLE,
-        formatter_class=RawDescriptionHelpFormatter,
+class Query(Options):
+    """Filter, group and list the captures in the tables that `scan` wrote."""
+
+    folder: str | None = option(
+        "the folder of a scan (default: the default of `scan`)", None, "DIR", positional=True
     )
-    parser.add_argument(
-        "folder", nargs="?", metavar="DIR", help="the folder of a scan (default: the default of `scan`)"
+    filter: str = option("only these captures", "", "FILTER")
+    group_by: str = option(
+        f"count captures by {', '.join(GROUPS)}", "version", "COLUMN", choices=list(GROUPS)
     )
-    parser.add_argument("--filter", default="", metavar="FILTER", help="only these captures")
-    parser.add_argument(
-        "--group-by",
-        default="version",
-        choices=list(GROUPS),
-        metavar="COLUMN",
-        help=f"count captures by {', '.join(GROUPS)} (default: version)",
+    rows: Number | None = option("also list the first N captures", None)
+    sort: str = option("order of the rows (default: worst first)", "", "COLUMN", choices=SORTS)
+    descending: bool = flag("largest first")
+    json: bool = as_json()
+    csv: str | None = option(
+        "also write the rows as CSV (all, unless --rows limits them); - for standard output", None, "FILE"
     )
-    parser.add_argument("--rows", type=whole_number, metavar="N", help="also list the first N captures")
-    parser.add_argument(
-        "--sort", default="", choices=SORTS, metavar="COLUMN", help="order of the rows (default: worst first)"
-    )
-    parser.add_argument("--descending", action="store_true", help="largest first")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    parser.add_argument(
-        "--csv",
-        metavar="FILE",
-        help="also write the rows as CSV (all, unless --rows limits them); - for standard output",
-    )
-    parser.set_defaults(run=run)
 
 
-def run(arguments: Namespace) -> int:
+def run(options: Query) -> int:
     """Query and print."""
-    if arguments.json and arguments.csv == "-":
+    if options.json and options.csv == "-":
         raise InspectorError("only one of --json and --csv - can go to standard output; give --csv a file")
-    with Library(scan_folder(arguments.folder)) as library, library.within():
-        summary = summarise(library, arguments.filter)
-        groups = (arguments.group_by, library.groups(arguments.group_by, arguments.filter))
+    with Library(scan_folder(options.folder)) as library, library.within():
+        summary = summarise(library, options.filter)
+        groups = (options.group_by, library.groups(options.group_by, options.filter))
         rows = library.rows(
-            arguments.filter,
-            sort=arguments.sort,
-            descending=arguments.descending,
-            limit=None if arguments.rows is None and arguments.csv is not None else arguments.rows or 0,
+            options.filter,
+            sort=options.sort,
+            descending=options.descending,
+            limit=None if options.rows is None and options.csv is not None else options.rows or 0,
         )
-        listed = rows[: arguments.rows or 0]
+        listed = rows[: options.rows or 0]
         findings: dict[str, list[dict[str, Any]]] = {}
         for finding in library.findings([row["id"] for row in listed]):
             findings.setdefault(finding["capture"], []).append(finding)
-    if arguments.csv is not None:
-        write_text(arguments.csv, csv_text(list(rows[0]), rows) if rows else "")
-    if arguments.json:
+    if options.csv is not None:
+        write_text(options.csv, csv_text(list(rows[0]), rows) if rows else "")
+    if options.json:
         capture_rows = [{**row, "finding_rows": findings.get(row["id"], [])} for row in listed]
-        print_json({**summary_row(summary, groups=groups), "filter": arguments.filter, "rows": capture_rows})
-    elif arguments.csv != "-":
+        print_json({**summary_row(summary, groups=groups), "filter": options.filter, "rows": capture_rows})
+    elif options.csv != "-":
         say(summary_lines(summary, groups=groups))
         for row in listed:
             say(["", *row_lines(row, findings.get(row["id"], []))])
     return 0
+
+
+COMMAND: Final = Command(Query, run, _EXAMPLE)

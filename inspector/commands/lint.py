@@ -1,14 +1,15 @@
 """`lint`: check training data and evaluation logs."""
 
-from argparse import Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from inspector.analysis.audit import Severity
 from inspector.capture.errors import InspectorError
 from inspector.capture.formats import clip, count, number
-from inspector.commands.checks import add_options, exit_code, report_lines, say_reports
-from inspector.commands.shared import one_on_standard_output, write_text
-from inspector.commands.terminal import Commands, print_json, tell
+from inspector.commands.checks import exit_code, report_lines, say_reports
+from inspector.commands.options import Command, Options, flag, option, required
+from inspector.commands.shared import FailOn, Number, as_json, exit_level, one_on_standard_output, write_text
+from inspector.commands.terminal import print_json, tell
 from inspector.data.lint import RULES, Column, Form, LintReport, Rule, lint
 from inspector.views.sarif import Place, RuleText, sarif, sarif_result
 
@@ -23,62 +24,58 @@ exit codes: 0 no findings at the level of --fail-on, 1 findings, 2 a file cannot
 _EXCERPT = 44
 
 
-def add_parser(commands: Commands) -> None:
-    """Add the command."""
-    parser = commands.add_parser(
-        "lint",
-        description="Check JSON Lines (also .gz and .zst), JSON, Parquet and Inspect logs row by row: "
-        "rendered text, chat messages, token IDs, scored text. Columns are detected unless you name them.",
-        epilog=_EXAMPLE,
-        formatter_class=RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("files", nargs="+", metavar="FILE", help="a data set or log; - is standard input")
-    for form, what in (
-        (Form.TEXT, "rendered text"),
-        (Form.MESSAGES, "chat messages"),
-        (Form.IDS, "token IDs"),
-        (Form.ANSWER, "scored text of an evaluation"),
-    ):
-        parser.add_argument(
-            f"--{form}",
-            action="append",
-            default=[],
-            metavar="COLUMN",
-            help=f"a column that holds {what}; repeatable, dots reach into nested objects",
-        )
-    parser.add_argument(
-        "--training",
-        action="store_true",
-        help="require <|return|> at the end of every row whose last message is a final answer",
-    )
-    add_options(parser, listed="findings", files="files")
-    parser.add_argument("--sarif", metavar="FILE", help="also write the listed findings for code scanning")
-    parser.set_defaults(run=run)
+_COLUMN: Final = "a column that holds {}; repeatable, dots reach into nested objects"
 
 
-def run(arguments: Namespace) -> int:
+class Lint(Options):
+    """Check JSON Lines (also .gz and .zst), JSON, Parquet and Inspect logs row by row.
+
+    Columns of rendered text, chat messages, token IDs and scored text are detected unless you name them.
+    """
+
+    files: tuple[str, ...] = required("a data set or log; - is standard input", "FILE", positional=True)
+    text: tuple[str, ...] = option(_COLUMN.format("rendered text"), (), "COLUMN", repeatable=True)
+    messages: tuple[str, ...] = option(_COLUMN.format("chat messages"), (), "COLUMN", repeatable=True)
+    ids: tuple[str, ...] = option(_COLUMN.format("token IDs"), (), "COLUMN", repeatable=True)
+    answer: tuple[str, ...] = option(
+        _COLUMN.format("scored text of an evaluation"), (), "COLUMN", repeatable=True
+    )
+    training: bool = flag("require <|return|> at the end of every row whose last message is a final answer")
+    max_findings: Number = option("list at most N findings per file; all are counted", 100)
+    json: bool = as_json("one JSON object, or an array for several files")
+    fail_on: FailOn = exit_level()
+    sarif: str | None = option("also write the listed findings for code scanning", None, "FILE")
+
+
+def run(options: Lint) -> int:
     """Check each file."""
-    columns = [Column(name, form) for form in Form for name in getattr(arguments, str(form))]
+    by_form = {
+        Form.TEXT: options.text,
+        Form.MESSAGES: options.messages,
+        Form.IDS: options.ids,
+        Form.ANSWER: options.answer,
+    }
+    columns = [Column(name, form) for form in Form for name in by_form[form]]
     reports: list[LintReport] = []
-    for file in arguments.files:
+    for file in options.files:
         try:
             reports.append(
-                lint(file, columns=columns, training=arguments.training, max_findings=arguments.max_findings)
+                lint(file, columns=columns, training=options.training, max_findings=options.max_findings)
             )
         except InspectorError as error:  # the other files are still read
             tell(f"inspector: {error}")
-    one_on_standard_output(arguments)
-    if arguments.json:
+    one_on_standard_output(json=options.json, sarif=options.sarif)
+    if options.json:
         rows = [report.as_row for report in reports]
-        if reports or len(arguments.files) > 1:
-            print_json(rows[0] if len(rows) == 1 and len(arguments.files) == 1 else rows)
-    elif arguments.sarif != "-":
+        if reports or len(options.files) > 1:
+            print_json(rows[0] if len(rows) == 1 and len(options.files) == 1 else rows)
+    elif options.sarif != "-":
         say_reports(map(_lines, reports))
-    if arguments.sarif is not None:
-        write_text(arguments.sarif, _sarif(reports))
-    if len(reports) < len(arguments.files) or any(report.level == "unknown" for report in reports):
+    if options.sarif is not None:
+        write_text(options.sarif, _sarif(reports))
+    if len(reports) < len(options.files) or any(report.level == "unknown" for report in reports):
         return 2
-    return exit_code((RULES[rule] for report in reports for rule in report.counts), arguments.fail_on)
+    return exit_code((RULES[rule] for report in reports for rule in report.counts), options.fail_on)
 
 
 def _lines(report: LintReport) -> Iterator[str]:
@@ -118,3 +115,6 @@ def _sarif(reports: Sequence[LintReport]) -> str:
 def _rule_text(rule: str) -> RuleText:
     advice = RULES[Rule(rule)]
     return RuleText(rule.replace("_", " "), advice.what, advice.remedy)
+
+
+COMMAND: Final = Command(Lint, run, _EXAMPLE)

@@ -1,8 +1,9 @@
 """`play`: an OpenAI-compatible server that replays captures."""
 
 import re
-from argparse import ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
+from argparse import ArgumentTypeError
 from pathlib import Path
+from typing import Annotated, Final
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -10,8 +11,8 @@ from starlette.middleware.cors import CORSMiddleware
 
 from inspector.capture.capture import Capture
 from inspector.capture.errors import InspectorError
-from inspector.commands.serving import add_address_options, serve
-from inspector.commands.terminal import Commands
+from inspector.commands.options import Command, Value, option
+from inspector.commands.serving import Hosts, Port, serve
 from inspector.files.store import builtin, load_all
 from inspector.net.playback import FAULTS, PlaybackSettings, playback_routes
 
@@ -30,60 +31,6 @@ faults, separated by commas (EVENT counts from 0; the default is the middle of t
 """
 
 
-def add_parser(commands: Commands) -> None:
-    """Add the command."""
-    parser = commands.add_parser(
-        "play",
-        description="Respond to chat, Responses and completions requests with captures, at recorded speed.",
-        epilog=_EXAMPLE,
-        formatter_class=RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("files", nargs="*", metavar="FILE", help="captures (default: the built-in captures)")
-    add_address_options(parser, port=8001)
-    parser.add_argument(
-        "--speed",
-        type=_pace,
-        default="1",
-        help="multiple of the recorded pace (default: 1); inf removes all pauses",
-    )
-    parser.add_argument("--tokens-per-s", type=_pace, help="a constant pace instead of the recorded one")
-    parser.add_argument(
-        "--faults", default="", help="faults for every response, e.g. merge=3,last-token-only"
-    )
-    parser.add_argument(
-        "--allow-origin",
-        action="append",
-        type=_origin,
-        default=[],
-        metavar="ORIGIN",
-        help="let web pages of this origin read the responses, e.g. http://localhost:5173; repeatable, "
-        "* allows all pages",
-    )
-    parser.set_defaults(run=run)
-
-
-def run(arguments: Namespace) -> int:
-    """Serve until interrupted."""
-    changes = {"speed": arguments.speed, "faults": arguments.faults}
-    if arguments.tokens_per_s:
-        changes["tokens_per_s"] = arguments.tokens_per_s
-    settings = PlaybackSettings().changed(changes)
-    captures = _captures([Path(file) for file in arguments.files])
-    routes = playback_routes(lambda: captures, prefix="", settings=settings, origins=arguments.allow_origin)
-    lines = [
-        f"{len(captures)} captures at {{address}}/v1 (models: {{address}}/v1/models); press Ctrl-C to stop"
-    ]
-    cors = Middleware(
-        CORSMiddleware,
-        allow_origins=arguments.allow_origin,
-        allow_methods=["GET", "POST", "PUT", "DELETE"],
-        allow_headers=["*"],
-        expose_headers=["X-Playback-Capture"],
-    )
-    serve(Starlette(routes=routes, middleware=[cors] if arguments.allow_origin else []), arguments, lines)
-    return 0
-
-
 def _pace(text: str) -> str:
     try:
         PlaybackSettings().changed({"speed": text})
@@ -99,6 +46,53 @@ def _origin(text: str) -> str:
             f"invalid origin: {text[:80]!r} (expected scheme, host and port, for example http://localhost:5173)"
         )
     return text
+
+
+class Play(Hosts):
+    """Respond to chat, Responses and completions requests with captures, at recorded speed."""
+
+    files: tuple[str, ...] = option("captures (default: the built-in captures)", (), "FILE", positional=True)
+    port: Port = option("0 selects a free port", 8001)
+    speed: Annotated[str, Value(_pace, "SPEED")] = option(
+        "multiple of the recorded pace; inf removes all pauses", "1"
+    )
+    tokens_per_s: Annotated[str, Value(_pace, "N")] | None = option(
+        "a constant pace instead of the recorded one", None
+    )
+    faults: str = option("faults for every response, e.g. merge=3,last-token-only", "")
+    allow_origin: tuple[Annotated[str, Value(_origin, "ORIGIN")], ...] = option(
+        "let web pages of this origin read the responses, e.g. http://localhost:5173; repeatable, * allows "
+        "all pages",
+        (),
+        repeatable=True,
+    )
+
+
+def run(options: Play) -> int:
+    """Serve until interrupted."""
+    changes = {"speed": options.speed, "faults": options.faults}
+    if options.tokens_per_s:
+        changes["tokens_per_s"] = options.tokens_per_s
+    settings = PlaybackSettings().changed(changes)
+    captures = _captures([Path(file) for file in options.files])
+    routes = playback_routes(lambda: captures, prefix="", settings=settings, origins=options.allow_origin)
+    lines = [
+        f"{len(captures)} captures at {{address}}/v1 (models: {{address}}/v1/models); press Ctrl-C to stop"
+    ]
+    cors = Middleware(
+        CORSMiddleware,
+        allow_origins=options.allow_origin,
+        allow_methods=["GET", "POST", "PUT", "DELETE"],
+        allow_headers=["*"],
+        expose_headers=["X-Playback-Capture"],
+    )
+    serve(
+        Starlette(routes=routes, middleware=[cors] if options.allow_origin else []),
+        options,
+        options.port,
+        lines,
+    )
+    return 0
 
 
 def _captures(files: list[Path]) -> dict[str, Capture]:
@@ -123,3 +117,6 @@ def _stem(path: Path) -> str:
     for ending in (".gz", ".zst", ".jsonl", ".json"):
         name = name.removesuffix(ending)
     return name
+
+
+COMMAND: Final = Command(Play, run, _EXAMPLE)

@@ -6,25 +6,26 @@ import os
 import re
 import secrets
 import sys
-from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
+from argparse import ArgumentTypeError
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple
 
 from inspector.capture.capture import Endpoint
 from inspector.capture.errors import ConnectionFailed, InspectorError, StoreError
 from inspector.commands.asking import (
     BASE_URL_HELP,
-    add_connection_options,
-    add_usual_options,
-    base_url,
+    URL_VARIABLE,
+    Connection,
+    Sampling,
     server_of,
     usual_request,
 )
-from inspector.commands.redact import add_redact_option
-from inspector.commands.shared import one_on_standard_output, write_text
-from inspector.commands.terminal import Commands, print_json, redraw, say, tell
+from inspector.commands.options import Command, Options, Value, flag, option
+from inspector.commands.redact import redacting
+from inspector.commands.shared import Share, as_json, one_on_standard_output, write_text
+from inspector.commands.terminal import print_json, redraw, say, tell
 from inspector.fleet.probe import (
     BUILT_IN,
     EXPORTS,
@@ -48,7 +49,7 @@ from inspector.net.client.address import Server
 from inspector.net.runs.registry import FOLDER_VARIABLE
 from inspector.protocol.wire.endpoints import asked_endpoints
 
-FAIL_ON: Final = ("damaged", "failed", "unknown", "worse", "never")
+FailOn = Literal["damaged", "failed", "unknown", "worse", "never"]
 """Results that give exit code 1; the first three include those before them, `worse` is of --against."""
 
 _MIX: Final = "mix"
@@ -81,199 +82,6 @@ class Amount(NamedTuple):
     unit: str
 
 
-def add_parser(commands: Commands) -> None:
-    """Add the command."""
-    parser = commands.add_parser(
-        "probe",
-        description="Send many requests to a server, audit each stream, and report how many lost text.",
-        epilog=_EXAMPLE,
-        formatter_class=RawDescriptionHelpFormatter,
-    )
-    _add_server_options(parser)
-    _add_request_options(parser)
-    _add_load_options(parser)
-    _add_output_options(parser)
-    parser.set_defaults(run=run)
-
-
-def run(arguments: Namespace) -> int:
-    """Probe, print the result, and exit by `--fail-on`."""
-    probe = asyncio.run(_probed(arguments, _plan(arguments)))
-    if not probe.rows and not probe.stopped:
-        raise ConnectionFailed(probe.trouble or "no request has ended")
-    for export in EXPORTS:
-        if (path := getattr(arguments, export.option)) is not None:
-            write_text(path, export.make(probe.rows, None if probe.shelf is None else probe.shelf.folder))
-    if arguments.json:
-        print_json(probe_row(probe))
-    elif "-" not in {arguments.csv, arguments.junit, arguments.sarif}:
-        say(probe_lines(probe))
-    if probe.trouble:
-        raise StoreError(probe.trouble)
-    against = summary_of(probe).against if arguments.fail_on == "worse" else None
-    if any(_fails(row, arguments.fail_on) for row in probe.rows) or (against is not None and against.worse):
-        return 1
-    return 2 if probe.stopped else 0
-
-
-def _add_server_options(parser: ArgumentParser) -> None:
-    group = parser.add_mutually_exclusive_group(required=not base_url())
-    group.add_argument("--base-url", metavar="URL", default=base_url(), help=BASE_URL_HELP)
-    group.add_argument(
-        "--against",
-        nargs=2,
-        metavar="URL",
-        help="two servers A and B: send each request to both, and compare their rates",
-    )
-    parser.add_argument(
-        "--model",
-        nargs="+",
-        default=[],
-        metavar="NAME",
-        help="one name, or one for each server (default: the first that the server lists)",
-    )
-    add_connection_options(parser)
-
-
-def _add_request_options(parser: ArgumentParser) -> None:
-    group = parser.add_argument_group(
-        "requests", "prompts and endpoints are used in turn; without a prompt, three built-in ones are sent"
-    )
-    group.add_argument("--prompt", action="append", default=[], metavar="TEXT", help="repeatable")
-    group.add_argument(
-        "--prompts",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="one prompt per line; .jsonl: a text, a list of messages or a request per line; .json: messages",
-    )
-    group.add_argument(
-        "--script",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="NAME",
-        help="scripts of the lab, for a server of the lab",
-    )
-    names = [endpoint.value for endpoint in asked_endpoints()]
-    group.add_argument(
-        "--endpoint",
-        nargs="+",
-        choices=[*names, _MIX],
-        default=[Endpoint.CHAT.value],
-        metavar="NAME",
-        help=f"{', '.join(names)}, several of them, or mix for all (default: chat)",
-    )
-    add_usual_options(group)
-    group.add_argument(
-        "--control",
-        type=_share,
-        default=0.0,
-        metavar="SHARE",
-        help="send this share of requests to completions instead, as a control; counted separately",
-    )
-    group.add_argument(
-        "--unstreamed",
-        type=_share,
-        default=0.0,
-        metavar="SHARE",
-        help="send this share of requests without streaming; 1 for all",
-    )
-
-
-def _add_load_options(parser: ArgumentParser) -> None:
-    group = parser.add_argument_group("load")
-    group.add_argument(
-        "--concurrency",
-        type=int,
-        metavar="N",
-        help="workers that send one request after the other (default: 1); with --rate the most requests in "
-        "flight (default: 256)",
-    )
-    group.add_argument("--repeat", type=int, metavar="N", help="requests per worker (default: 20)")
-    group.add_argument("--requests", type=int, metavar="N", help="requests in all, for each server")
-    group.add_argument(
-        "--rate",
-        type=float,
-        metavar="R",
-        help="send R requests per second on average, whatever the server does",
-    )
-    group.add_argument(
-        "--share", type=_share, default=1.0, metavar="SHARE", help="send only this share of --rate"
-    )
-    group.add_argument(
-        "--budget",
-        action="append",
-        type=_amount,
-        default=[],
-        metavar="AMOUNT",
-        help="end after 500requests, 2Mtokens or 10m, whichever is first; repeatable",
-    )
-    group.add_argument(
-        "--warm-up",
-        type=int,
-        metavar="N",
-        help="send N requests first that are not counted (default: 0, with --sweep 5)",
-    )
-    group.add_argument(
-        "--sweep",
-        nargs="?",
-        type=int,
-        const=64,
-        metavar="LIMIT",
-        help="raise the number of workers up to LIMIT (default: 64) until responses are damaged",
-    )
-    group.add_argument(
-        "--smallest-rate",
-        type=_share,
-        default=0.01,
-        metavar="SHARE",
-        help="with --sweep: the loss rate to rule out before a load counts as free of loss (default: 0.01)",
-    )
-
-
-def _add_output_options(parser: ArgumentParser) -> None:
-    group = parser.add_argument_group("output")
-    group.add_argument(
-        "--out",
-        metavar="DIR",
-        help="folder for rows and captures; resumes a run that is in it (default: a new one in captures/)",
-    )
-    group.add_argument(
-        "--keep-clean",
-        type=_share,
-        default=0.0,
-        metavar="SHARE",
-        help="also keep this share of the captures that are ok",
-    )
-    add_redact_option(group)
-    group.add_argument("--json", action="store_true", help="print the result as JSON")
-    for name, words in (
-        ("csv", "one line per request"),
-        ("junit", "a test report"),
-        ("sarif", "SARIF 2.1.0"),
-    ):
-        group.add_argument(f"--{name}", metavar="FILE", help=f"also write {words}; - for standard output")
-    group.add_argument(
-        "--fail-on",
-        choices=FAIL_ON,
-        default="failed",
-        help="exit with 1 for damaged responses, also for failed (default), also for unknown ones; "
-        "with --against if B is damaged significantly more often than A (worse); or never",
-    )
-    group.add_argument("--quiet", action="store_true", help="print no progress")
-
-
-def _share(text: str) -> float:
-    try:
-        share = float(text)
-    except ValueError:
-        share = -1.0
-    if not 0 <= share <= 1:
-        raise ArgumentTypeError(f"invalid share {text[:40]!r}: expected 0 to 1")
-    return share
-
-
 def _amount(text: str) -> Amount:
     match = _AMOUNT.fullmatch(text)
     if match is None:
@@ -285,11 +93,132 @@ def _amount(text: str) -> Amount:
     return Amount(value, "tokens" if unit.startswith("token") else "requests")
 
 
-async def _probed(arguments: Namespace, plan: Plan) -> Probe:
+class _Servers(Connection, title="servers"):
+    """The server, or the two that are compared."""
+
+    base_url: str = option(BASE_URL_HELP, "", "URL", one_of="server", environment=URL_VARIABLE)
+    against: tuple[str, str] | None = option(
+        "two servers A and B: send each request to both, and compare their rates",
+        None,
+        "URL",
+        one_of="server",
+    )
+    model: tuple[str, ...] = option(
+        "one name, or one for each server (default: the first that the server lists)", (), "NAME"
+    )
+
+
+class _Requests(
+    Sampling,
+    title="requests",
+    about="prompts and endpoints are used in turn; without a prompt, three built-in ones are sent",
+):
+    """What is sent."""
+
+    prompt: tuple[str, ...] = option("repeatable", (), "TEXT", repeatable=True)
+    prompts: tuple[str, ...] = option(
+        "one prompt per line; .jsonl: a text, a list of messages or a request per line; .json: messages",
+        (),
+        "FILE",
+        repeatable=True,
+    )
+    script: tuple[tuple[str, ...], ...] = option(
+        "scripts of the lab, for a server of the lab", (), "NAME", repeatable=True
+    )
+    endpoint: tuple[str, ...] = option(
+        f"{', '.join(asked_endpoints())}, several of them, or mix for all (default: chat)",
+        (Endpoint.CHAT.value,),
+        "NAME",
+        choices=[*asked_endpoints(), _MIX],
+    )
+    control: Share = option(
+        "send this share of requests to completions instead, as a control; counted separately", 0.0
+    )
+    unstreamed: Share = option("send this share of requests without streaming; 1 for all", 0.0)
+
+
+class _Load(Options, title="load"):
+    """How many requests, and how fast."""
+
+    concurrency: int | None = option(
+        "workers that send one request after the other (default: 1); with --rate the most requests in flight "
+        "(default: 256)",
+        None,
+        "N",
+    )
+    repeat: int | None = option("requests per worker (default: 20)", None, "N")
+    requests: int | None = option("requests in all, for each server", None, "N")
+    rate: float | None = option("send R requests per second on average, whatever the server does", None, "R")
+    share: Share = option("send only this share of --rate", 1.0)
+    budget: tuple[Annotated[Amount, Value(_amount, "AMOUNT")], ...] = option(
+        "end after 500requests, 2Mtokens or 10m, whichever is first; repeatable", (), repeatable=True
+    )
+    warm_up: int | None = option(
+        "send N requests first that are not counted (default: 0, with --sweep 5)", None, "N"
+    )
+    sweep: int | None = option(
+        "raise the number of workers up to LIMIT (default: 64) until responses are damaged",
+        None,
+        "LIMIT",
+        bare=64,
+    )
+    smallest_rate: Share = option(
+        "with --sweep: the loss rate to rule out before a load counts as free of loss", 0.01
+    )
+
+
+class _Output(Options, title="output"):
+    """What is kept, printed and written."""
+
+    out: str | None = option(
+        "folder for rows and captures; resumes a run that is in it (default: a new one in captures/)",
+        None,
+        "DIR",
+    )
+    keep_clean: Share = option("also keep this share of the captures that are ok", 0.0)
+    redact_text: bool = redacting()
+    json: bool = as_json()
+    csv: str | None = option("also write one line per request; - for standard output", None, "FILE")
+    junit: str | None = option("also write a test report; - for standard output", None, "FILE")
+    sarif: str | None = option("also write SARIF 2.1.0; - for standard output", None, "FILE")
+    fail_on: FailOn = option(
+        "exit with 1 for damaged responses, also for failed (default), also for unknown ones; "
+        "with --against if B is damaged significantly more often than A (worse); or never",
+        "failed",
+    )
+    quiet: bool = flag("print no progress")
+
+
+class ProbeOptions(_Servers, _Requests, _Load, _Output, needs=("server",)):
+    """Send many requests to a server, audit each stream, and report how many lost text."""
+
+
+def run(options: ProbeOptions) -> int:
+    """Probe, print the result, and exit by `--fail-on`."""
+    probe = asyncio.run(_probed(options, _plan(options)))
+    if not probe.rows and not probe.stopped:
+        raise ConnectionFailed(probe.trouble or "no request has ended")
+    files = {"csv": options.csv, "junit": options.junit, "sarif": options.sarif}
+    for export in EXPORTS:
+        if (path := files[export.option]) is not None:
+            write_text(path, export.make(probe.rows, None if probe.shelf is None else probe.shelf.folder))
+    if options.json:
+        print_json(probe_row(probe))
+    elif "-" not in files.values():
+        say(probe_lines(probe))
+    if probe.trouble:
+        raise StoreError(probe.trouble)
+    against = summary_of(probe).against if options.fail_on == "worse" else None
+    if any(_fails(row, options.fail_on) for row in probe.rows) or (against is not None and against.worse):
+        return 1
+    return 2 if probe.stopped else 0
+
+
+async def _probed(options: ProbeOptions, plan: Plan) -> Probe:
     probe = await plan.prepared()
-    if probe.rows and not arguments.quiet:
+    if probe.rows and not options.quiet:
         tell(f"{plan.folder}: resuming after {len(probe.rows):,} requests")
-    telling = None if arguments.quiet else asyncio.create_task(_tell(probe))
+    telling = None if options.quiet else asyncio.create_task(_tell(probe))
     try:
         await probe.run()
     finally:
@@ -299,45 +228,45 @@ async def _probed(arguments: Namespace, plan: Plan) -> Probe:
     return probe
 
 
-def _plan(arguments: Namespace) -> Plan:
-    _checked(arguments)
-    endpoints = _endpoints(arguments.endpoint)
-    scripts, control = arguments.script, arguments.control
+def _plan(options: ProbeOptions) -> Plan:
+    _checked(options)
+    endpoints = _endpoints(options.endpoint)
+    scripts, control = _scripts(options), options.control
     return Plan(
-        servers=_servers(arguments),
+        servers=_servers(options),
         endpoints=endpoints,
-        prompts=_prompts(arguments),
+        prompts=_prompts(options),
         scripted=script_asks(scripts, endpoints) if scripts else (),
         controls=script_controls(scripts) if scripts and control else {},
-        like=usual_request(arguments),
+        like=usual_request(options),
         control=control,
-        unstreamed=arguments.unstreamed,
-        load=_load(arguments),
-        budget=_budget(arguments),
-        sweep=_sweep(arguments),
-        folder=_folder(arguments),
-        keep_clean=arguments.keep_clean,
-        redact=arguments.redact_text,
-        warm_up=_warm_up(arguments),
+        unstreamed=options.unstreamed,
+        load=_load(options),
+        budget=_budget(options),
+        sweep=_sweep(options),
+        folder=_folder(options),
+        keep_clean=options.keep_clean,
+        redact=options.redact_text,
+        warm_up=_warm_up(options),
     )
 
 
-def _servers(arguments: Namespace) -> list[tuple[Server, str]]:
-    addresses = arguments.against or [arguments.base_url]
-    models = arguments.model or [""]
+def _servers(options: _Servers) -> list[tuple[Server, str]]:
+    addresses = options.against or [options.base_url]
+    models = options.model or [""]
     if len(models) > len(addresses):
         raise InspectorError(
             f"--model has {len(models)} names for {len(addresses)} servers; give one, or one each"
         )
     return [
-        (server_of(arguments, address), models[min(place, len(models) - 1)])
+        (server_of(options, address), models[min(place, len(models) - 1)])
         for place, address in enumerate(addresses)
     ]
 
 
-def _folder(arguments: Namespace) -> Path:
-    if arguments.out is not None:
-        return Path(arguments.out)
+def _folder(options: _Output) -> Path:
+    if options.out is not None:
+        return Path(options.out)
     moment = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     return Path(os.environ.get(FOLDER_VARIABLE, "captures")) / f"probe-{moment}-{secrets.token_hex(2)}"
 
@@ -366,11 +295,15 @@ def _endpoints(names: Sequence[str]) -> list[Endpoint]:
     return [Endpoint(name) for name in dict.fromkeys(names)]
 
 
-def _prompts(arguments: Namespace) -> list[ProbePrompt]:
-    prompts = [prompt for text in arguments.prompt for prompt in _prompt_of_text(text)]
-    for path in arguments.prompts:
+def _prompts(options: _Requests) -> list[ProbePrompt]:
+    prompts = [prompt for text in options.prompt for prompt in _prompt_of_text(text)]
+    for path in options.prompts:
         prompts += prompts_of_file(Path(path))
-    return prompts or ([] if arguments.script else list(BUILT_IN))
+    return prompts or ([] if options.script else list(BUILT_IN))
+
+
+def _scripts(options: _Requests) -> list[str]:
+    return [name for names in options.script for name in names]
 
 
 def _prompt_of_text(text: str) -> list[ProbePrompt]:
@@ -378,45 +311,45 @@ def _prompt_of_text(text: str) -> list[ProbePrompt]:
     return prompts_of_text(json.dumps(text), ".jsonl")
 
 
-def _checked(arguments: Namespace) -> None:
+def _checked(options: ProbeOptions) -> None:
     """Options that need or exclude each other, before a server is asked."""
     wrong = {
-        "--fail-on worse compares two servers; name them with --against": arguments.fail_on == "worse"
-        and arguments.against is None,
-        "--share needs --rate": arguments.share != 1.0 and arguments.rate is None,
-        "--sweep and --rate exclude each other": arguments.sweep is not None and arguments.rate is not None,
-        "--sweep compares loads of one server, not two; leave out --against": arguments.sweep is not None
-        and arguments.against is not None,
+        "--fail-on worse compares two servers; name them with --against": options.fail_on == "worse"
+        and options.against is None,
+        "--share needs --rate": options.share != 1.0 and options.rate is None,
+        "--sweep and --rate exclude each other": options.sweep is not None and options.rate is not None,
+        "--sweep compares loads of one server, not two; leave out --against": options.sweep is not None
+        and options.against is not None,
         "--sweep chooses the workers and their requests; leave out --concurrency and --repeat": (
-            arguments.sweep is not None and (arguments.concurrency or arguments.repeat) is not None
+            options.sweep is not None and (options.concurrency or options.repeat) is not None
         ),
-        "--repeat counts requests per worker; use --requests with --rate": arguments.repeat is not None
-        and arguments.rate is not None,
-        "--repeat and --requests exclude each other": arguments.repeat is not None
-        and arguments.requests is not None,
+        "--repeat counts requests per worker; use --requests with --rate": options.repeat is not None
+        and options.rate is not None,
+        "--repeat and --requests exclude each other": options.repeat is not None
+        and options.requests is not None,
     }
     for sentence, holds in wrong.items():
         if holds:
             raise InspectorError(sentence)
-    one_on_standard_output(arguments)
+    one_on_standard_output(json=options.json, csv=options.csv, junit=options.junit, sarif=options.sarif)
 
 
-def _load(arguments: Namespace) -> ProbeLoad:
-    rate = None if arguments.rate is None else arguments.rate * arguments.share
-    concurrency = arguments.concurrency or (1 if rate is None else _AT_MOST_WITH_RATE)
+def _load(options: _Load) -> ProbeLoad:
+    rate = None if options.rate is None else options.rate * options.share
+    concurrency = options.concurrency or (1 if rate is None else _AT_MOST_WITH_RATE)
     return ProbeLoad(concurrency=concurrency, rate=rate)
 
 
-def _budget(arguments: Namespace) -> Budget:
+def _budget(options: _Load) -> Budget:
     least: dict[str, float] = {}
-    for value, unit in arguments.budget:
+    for value, unit in options.budget:
         least[unit] = min(value, least.get(unit, value))
-    requests = arguments.requests
-    if requests is None and arguments.repeat is not None:
-        requests = arguments.repeat * (arguments.concurrency or 1)
+    requests = options.requests
+    if requests is None and options.repeat is not None:
+        requests = options.repeat * (options.concurrency or 1)
     bounded = [bound for bound in (requests, least.get("requests")) if bound is not None]
-    if not bounded and not least and arguments.sweep is None:
-        bounded = [_REPEAT * (arguments.concurrency or 1)]
+    if not bounded and not least and options.sweep is None:
+        bounded = [_REPEAT * (options.concurrency or 1)]
     tokens = least.get("tokens")
     return Budget(
         requests=int(min(bounded)) if bounded else None,
@@ -425,19 +358,19 @@ def _budget(arguments: Namespace) -> Budget:
     )
 
 
-def _warm_up(arguments: Namespace) -> int:
-    if arguments.warm_up is not None:
-        return int(arguments.warm_up)
-    return 0 if arguments.sweep is None else SWEEP_WARM_UP
+def _warm_up(options: _Load) -> int:
+    if options.warm_up is not None:
+        return options.warm_up
+    return 0 if options.sweep is None else SWEEP_WARM_UP
 
 
-def _sweep(arguments: Namespace) -> Sweep | None:
-    if arguments.sweep is None:
+def _sweep(options: _Load) -> Sweep | None:
+    if options.sweep is None:
         return None
-    return Sweep(limit=arguments.sweep, smallest=arguments.smallest_rate)
+    return Sweep(limit=options.sweep, smallest=options.smallest_rate)
 
 
-def _fails(row: ProbeRow, level: str) -> bool:
+def _fails(row: ProbeRow, level: FailOn) -> bool:
     match level:
         case "damaged":
             return row.result is Result.DAMAGED
@@ -447,3 +380,6 @@ def _fails(row: ProbeRow, level: str) -> bool:
             return row.result is not Result.OK
         case _:
             return False
+
+
+COMMAND: Final = Command(ProbeOptions, run, _EXAMPLE)

@@ -1,13 +1,14 @@
 """`record`: send one request and save its stream as a capture."""
 
-from argparse import Namespace, RawDescriptionHelpFormatter
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 from inspector.capture.errors import ConnectionFailed, StoreError
-from inspector.commands.asking import add_request_options, add_server_options, request_of, server_of
-from inspector.commands.redact import add_redact_option, fresh
-from inspector.commands.terminal import Commands, say, tell
+from inspector.commands.asking import AskedServer, Request, request_of, server_of
+from inspector.commands.options import Command, option, required
+from inspector.commands.redact import fresh, redacting
+from inspector.commands.terminal import say, tell
 from inspector.files.store import save
 from inspector.inspection.inspection import inspect
 from inspector.inspection.masking import masked
@@ -25,41 +26,31 @@ exit codes: 0 recorded, 1 recorded but the stream failed, 2 nothing could be rec
 """
 
 
-def add_parser(commands: Commands) -> None:
-    """Add the command."""
-    parser = commands.add_parser(
-        "record",
-        description="Send one streaming request with the openai client and save every event with its time.",
-        epilog=_EXAMPLE,
-        formatter_class=RawDescriptionHelpFormatter,
+class Record(AskedServer, Request, needs=("text",)):
+    """Send one streaming request with the openai client and save every event with its time."""
+
+    model: str = required("a model name from the server's /v1/models")
+    out: str = required("file for the capture; must not exist yet", "FILE")
+    and_truth: str | None = option(
+        "also send the prompt to completions, and save that capture here", None, "FILE"
     )
-    add_server_options(parser)
-    parser.add_argument("--model", required=True, help="a model name from the server's /v1/models")
-    add_request_options(parser, required=True)
-    parser.add_argument(
-        "--out", required=True, metavar="FILE", help="file for the capture; must not exist yet"
-    )
-    parser.add_argument(
-        "--and-truth", metavar="FILE", help="also send the prompt to completions, and save that capture here"
-    )
-    add_redact_option(parser)
-    parser.set_defaults(run=run)
+    redact_text: bool = redacting()
 
 
-def run(arguments: Namespace) -> int:
+def run(options: Record) -> int:
     """Record one request."""
-    request = request_of(arguments, arguments.model)
+    request = request_of(options, options.model)
     registry = Registry(None)
-    server = server_of(arguments)
-    paths = [_free(arguments.out)]
-    if arguments.and_truth:
-        paths.append(_free(arguments.and_truth))
+    server = server_of(options, options.base_url)
+    paths = [_free(options.out)]
+    if options.and_truth:
+        paths.append(_free(options.and_truth))
         if paths[0].resolve() == paths[1].resolve():
             raise StoreError(f"{paths[1]}: same file as --out; choose another name for --and-truth")
-        files = (None, None) if arguments.redact_text else (paths[0], paths[1])
+        files = (None, None) if options.redact_text else (paths[0], paths[1])
         runs = list(registry.start_both(server, request, paths=files))
     else:
-        runs = [registry.start(server, request, path=None if arguments.redact_text else paths[0])]
+        runs = [registry.start(server, request, path=None if options.redact_text else paths[0])]
     try:
         for live_run in runs:
             registry.wait(live_run)
@@ -73,11 +64,11 @@ def run(arguments: Namespace) -> int:
     failed = [live_run for live_run in runs if live_run.outcome.failed and not live_run.events]
     if failed:
         for live_run, path in zip(runs, paths, strict=True):
-            if not live_run.events and not arguments.redact_text:
+            if not live_run.events and not options.redact_text:
                 with suppress(OSError):
                     path.unlink()  # an empty capture would block the next attempt
         raise ConnectionFailed(failed[0].outcome.failure)
-    standins = fresh() if arguments.redact_text else None
+    standins = fresh() if options.redact_text else None
     for live_run, path in zip(runs, paths, strict=True):
         capture = live_run.capture()
         if standins is not None:
@@ -103,3 +94,6 @@ def _free(name: str) -> Path:
     if not path.parent.is_dir():
         raise StoreError(f"{path.parent}: no such folder; create it first")
     return path
+
+
+COMMAND: Final = Command(Record, run, _EXAMPLE)

@@ -2,14 +2,14 @@
 
 import os
 import re
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter, _ArgumentGroup
 from pathlib import Path
 from typing import Final
 
 from inspector.capture.errors import InspectorError, StoreError
 from inspector.capture.formats import count
-from inspector.commands.shared import captures
-from inspector.commands.terminal import Commands, say, tell
+from inspector.commands.options import Command, Options, flag, required
+from inspector.commands.shared import capture_files, captures
+from inspector.commands.terminal import say, tell
 from inspector.files.store import save
 from inspector.inspection.inspection import inspect
 from inspector.inspection.masking import Standins, masked
@@ -29,32 +29,18 @@ _KEY_BYTES: Final = 32
 _ENDING: Final = re.compile(r"(\.[A-Za-z]\w{0,9}){0,2}$")
 
 
-def add_parser(commands: Commands) -> None:
-    """Add the command."""
-    parser = commands.add_parser(
-        "redact",
-        description="Replace the text of captures with stand-ins of equal length. Findings stay the same.",
-        epilog=_EXAMPLE,
-        formatter_class=RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "files", metavar="FILE", nargs="+", help="a capture or another supported file; - is standard input"
-    )
-    parser.add_argument(
-        "--out",
-        required=True,
-        metavar="OUT",
-        help="file to write; a folder if there are several captures or it ends in /; nothing is overwritten",
-    )
-    parser.set_defaults(run=run)
+def redacting() -> bool:
+    """The field of `--redact-text`, for commands that store captures."""
+    return flag("replace all but a published vocabulary with stand-ins of the same length (docs/sharing.md)")
 
 
-def add_redact_option(parser: ArgumentParser | _ArgumentGroup) -> None:
-    """Add `--redact-text` to a command that stores captures."""
-    parser.add_argument(
-        "--redact-text",
-        action="store_true",
-        help="replace all but a published vocabulary with stand-ins of the same length (docs/sharing.md)",
+class Redact(Options):
+    """Replace the text of captures with stand-ins of equal length. Findings stay the same."""
+
+    files: tuple[str, ...] = capture_files()
+    out: str = required(
+        "file to write; a folder if there are several captures or it ends in /; nothing is overwritten",
+        "FILE",
     )
 
 
@@ -63,11 +49,11 @@ def fresh() -> Standins:
     return Standins(os.urandom(_KEY_BYTES))
 
 
-def run(arguments: Namespace) -> int:
+def run(options: Redact) -> int:
     """Write the copies."""
-    originals = [capture for file in arguments.files for capture in captures(file)]
-    out = Path(arguments.out)
-    several = len(originals) > 1 or out.is_dir() or arguments.out.endswith(("/", os.sep))
+    originals = [capture for file in options.files for capture in captures(file)]
+    out = Path(options.out)
+    several = len(originals) > 1 or out.is_dir() or options.out.endswith(("/", os.sep))
     targets = [out / _name(name) for name, _ in originals] if several else [out]
     taken = set[Path]()
     for target in targets:
@@ -103,3 +89,6 @@ def _make_folder(path: Path) -> None:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise InspectorError(f"{path}: cannot be created ({error.strerror}); choose another --out") from error
+
+
+COMMAND: Final = Command(Redact, run, _EXAMPLE)

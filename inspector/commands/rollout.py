@@ -1,11 +1,13 @@
 """`rollout`: check whether each prompt of a conversation extends the tokens before it."""
 
-from argparse import Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from inspector.capture.formats import clip, count, number
-from inspector.commands.checks import add_options, exit_code, report_lines, say_reports
-from inspector.commands.terminal import Commands, print_json
+from inspector.commands.checks import exit_code, report_lines, say_reports
+from inspector.commands.options import Command, Options, option, required
+from inspector.commands.shared import FailOn, Number, as_json, exit_level
+from inspector.commands.terminal import print_json
 from inspector.data.rollout import CAUSES, Cause, RolloutReport, check
 from inspector.protocol.harmony.text import texts
 
@@ -20,42 +22,39 @@ exit codes: 0 no drift at the level of --fail-on, 1 drift, 2 a file cannot be re
 _EXCERPT = 28
 
 
-def add_parser(commands: Commands) -> None:
-    """Add the command."""
-    parser = commands.add_parser(
-        "rollout",
-        description="Compare the prompt of each turn with the prompt and response of the turn before, by "
-        "token IDs, and report where they diverge and why. Reads rows with token IDs, and captures.",
-        epilog=_EXAMPLE,
-        formatter_class=RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "files",
-        nargs="+",
-        metavar="FILE",
-        help="JSON Lines, JSON or Parquet with token IDs (- is standard input), or the captures of one "
+class Rollout(Options):
+    """Compare the prompt of each turn with the prompt and response of the turn before, by token IDs.
+
+    Reports where they diverge and why. Reads rows with token IDs, and captures.
+    """
+
+    files: tuple[str, ...] = required(
+        "JSON Lines, JSON or Parquet with token IDs (- is standard input), or the captures of one "
         "conversation in order",
+        "FILE",
+        positional=True,
     )
-    parser.add_argument(
-        "--group",
-        metavar="KEY",
-        help="the key that identifies the conversation of a row (default: conversation_id, session_id, ...)",
+    group: str | None = option(
+        "the key that identifies the conversation of a row (default: conversation_id, session_id, ...)",
+        None,
+        "KEY",
     )
-    add_options(parser, listed="turns", files="recordings")
-    parser.set_defaults(run=run)
+    max_findings: Number = option("list at most N turns per file; all are counted", 100)
+    json: bool = as_json("one JSON object, or an array for several files")
+    fail_on: FailOn = exit_level()
 
 
-def run(arguments: Namespace) -> int:
+def run(options: Rollout) -> int:
     """Check the recordings."""
-    reports = check(arguments.files, group=arguments.group, max_findings=arguments.max_findings)
-    if arguments.json:
+    reports = check(options.files, group=options.group, max_findings=options.max_findings)
+    if options.json:
         rows = [report.as_row for report in reports]
         print_json(rows[0] if len(rows) == 1 else rows)
     else:
         say_reports(map(_lines, reports))
     if any(report.level == "unknown" for report in reports):
         return 2
-    return exit_code((CAUSES[cause] for report in reports for cause in report.counts), arguments.fail_on)
+    return exit_code((CAUSES[cause] for report in reports for cause in report.counts), options.fail_on)
 
 
 def _lines(report: RolloutReport) -> Iterator[str]:
@@ -89,3 +88,6 @@ def _pieces(ids: Sequence[int]) -> str:
 
 def _end(text: str) -> str:
     return text if len(text) <= _EXCERPT else f"…{text[1 - _EXCERPT :]}"
+
+
+COMMAND: Final = Command(Rollout, run, _EXAMPLE)

@@ -3,14 +3,14 @@
 import os
 import sys
 import time
-from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 from inspector.capture.formats import count, number
-from inspector.commands.shared import add_fail_on
-from inspector.commands.terminal import Commands, print_json, redraw, say, tell
+from inspector.commands.options import Command, Options, flag, option, whole
+from inspector.commands.shared import FailOn, as_json, exit_level
+from inspector.commands.terminal import print_json, redraw, say, tell
 from inspector.data.scan import Library, Progress, progress_words, scan, summarise, summary_lines, summary_row
 from inspector.data.scan.pooling import Runner
 from inspector.data.scan.reporting import Summary
@@ -22,7 +22,7 @@ _EXAMPLE: Final = """example:
   python -m inspector scan --out scans/evals        (the same places again; reads only what changed)
   python -m inspector library scans/evals --filter 'kind == "dropped" and tokens > 500'
 
-Writes a table of captures and a table of findings to OUT as Parquet files, see docs/scan.md. To resume a scan
+Writes a table of captures and a table of findings to DIR as Parquet files, see docs/scan.md. To resume a scan
 that was stopped, run the same command again. Remote places need their fsspec package (s3fs, gcsfs, ...).
 
 exit codes: 0 no findings at the level of --fail-on, 1 findings, 2 a file cannot be read
@@ -32,55 +32,43 @@ _LOG_EACH_S: Final = 10.0
 _ENDINGS: Final = 4
 
 
-def add_parser(commands: Commands) -> None:
-    """Add the command."""
-    parser = commands.add_parser(
-        "scan",
-        description="Audit folders, globs, zip archives and object stores into two Parquet tables.",
-        epilog=_EXAMPLE,
-        formatter_class=RawDescriptionHelpFormatter,
+class Scan(Options):
+    """Audit folders, globs, zip archives and object stores into two Parquet tables."""
+
+    places: tuple[str, ...] = option(
+        "a folder, file, glob, zip archive or URL (default: those of the last scan in DIR)",
+        (),
+        "PLACE",
+        positional=True,
     )
-    parser.add_argument(
-        "places",
-        nargs="*",
-        metavar="PLACE",
-        help="a folder, file, glob, zip archive or URL (default: those of the last scan in OUT)",
+    out: str | None = option(
+        "folder for the tables (default: captures/scan, or scan in HARMONY_INSPECTOR_CAPTURES)", None, "DIR"
     )
-    _options(parser)
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    parser.add_argument("--quiet", action="store_true", help="print no progress")
-    add_fail_on(parser)
-    parser.set_defaults(run=run)
+    jobs: Annotated[int, whole("number of processes", 1, 1024)] | None = option(
+        "processes (default: one per core)", None
+    )
+    ray: str | None = option(
+        "run on a Ray cluster, e.g. ray://head:10001 or auto; local starts one on this machine",
+        None,
+        "ADDRESS",
+    )
+    again: bool = flag("read every file again, even if it has not changed")
+    json: bool = as_json()
+    quiet: bool = flag("print no progress")
+    fail_on: FailOn = exit_level()
 
 
-def _options(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--out",
-        metavar="DIR",
-        help="folder for the tables (default: captures/scan, or scan in HARMONY_INSPECTOR_CAPTURES)",
-    )
-    parser.add_argument("--jobs", type=_jobs, metavar="N", help="processes (default: one per core)")
-    parser.add_argument(
-        "--ray",
-        metavar="ADDRESS",
-        help="run on a Ray cluster, e.g. ray://head:10001 or auto; local starts one on this machine",
-    )
-    parser.add_argument(
-        "--again", action="store_true", help="read every file again, even if it has not changed"
-    )
-
-
-def run(arguments: Namespace) -> int:
+def run(options: Scan) -> int:
     """Scan, print the summary, and exit as `audit` does."""
-    out = scan_folder(arguments.out)
-    printer = _ProgressPrinter(quiet=arguments.quiet)
+    out = scan_folder(options.out)
+    printer = _ProgressPrinter(quiet=options.quiet)
     try:
         progress = scan(
-            arguments.places,
+            options.places,
             out,
-            jobs=arguments.jobs,
-            again=arguments.again,
-            runner=None if arguments.ray is None else _on_ray(arguments.ray, arguments.jobs),
+            jobs=options.jobs,
+            again=options.again,
+            runner=None if options.ray is None else _on_ray(options.ray, options.jobs),
             tell=printer,
         )
     finally:
@@ -88,12 +76,12 @@ def run(arguments: Namespace) -> int:
     with Library(out, hold=False) as library:
         summary = summarise(library)
         ignored = library.manifest.ignored
-    if arguments.json:
+    if options.json:
         row = {"folder": str(out), "scan": _scan_row(progress, ignored), **summary_row(summary)}
         print_json(row)
     else:
         say([*summary_lines(summary), "", *_scan_lines(progress, ignored, out)])
-    return _exit_code(summary, arguments.fail_on)
+    return _exit_code(summary, options.fail_on)
 
 
 def _on_ray(address: str, jobs: int | None) -> Runner:
@@ -166,7 +154,7 @@ def _scan_lines(progress: Progress, ignored: Mapping[str, int], out: Path) -> li
     return lines
 
 
-def _exit_code(summary: Summary, level: str) -> int:
+def _exit_code(summary: Summary, level: FailOn) -> int:
     if summary.counts.unread:
         return 2
     if level == "never":
@@ -174,11 +162,4 @@ def _exit_code(summary: Summary, level: str) -> int:
     return int(summary.severities["error"] > 0 or (level == "warning" and any(summary.severities.values())))
 
 
-def _jobs(text: str) -> int:
-    try:
-        jobs = int(text)
-    except ValueError:
-        jobs = 0
-    if not 1 <= jobs <= 1024:
-        raise ArgumentTypeError(f"invalid number of processes {text[:40]!r}: expected 1 to 1024")
-    return jobs
+COMMAND: Final = Command(Scan, run, _EXAMPLE)

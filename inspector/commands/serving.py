@@ -2,53 +2,45 @@
 
 import socket
 import sys
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from threading import Thread
 from types import FrameType
-from typing import Literal
+from typing import Annotated, Literal
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from inspector.capture.errors import InspectorError
+from inspector.commands.options import Options, option, whole
 from inspector.commands.terminal import say, tell
 from inspector.net.half_requests import end_half_requests
 from inspector.net.hosts import HOSTS_VARIABLE, TrustedHosts
 from inspector.net.sockets import say_once_that_none_is_accepted, without_delay
 
-
-def add_address_options(parser: ArgumentParser, *, port: int) -> None:
-    """Add the options that say where to listen, and to which hosts to answer."""
-    parser.add_argument(
-        "--port", type=port_number, default=port, help=f"0 selects a free port (default: {port})"
-    )
-    add_host_options(parser)
+Port = Annotated[int, whole("port", 0, 65535, "PORT")]
 
 
-def add_host_options(parser: ArgumentParser) -> None:
-    """Add the options that say on which address to listen, and to which hosts to answer."""
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
-    parser.add_argument(
-        "--allow-host",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="also answer to this host name, for reverse proxies and other machines; repeatable, "
+class Hosts(Options, title="address"):
+    """On which address to listen, and to which hosts to answer."""
+
+    host: str = option("address to listen on", "127.0.0.1")
+    allow_host: tuple[str, ...] = option(
+        "also answer to this host name, for reverse proxies and other machines; repeatable, "
         f"*.example.com allows subdomains (or set {HOSTS_VARIABLE})",
+        (),
+        "NAME",
+        repeatable=True,
     )
-
-
-def port_number(text: str) -> int:
-    """Parse a port argument; 0 selects a free port."""
-    if not (text.isascii() and text.isdecimal() and len(text) <= 5 and int(text) <= 65535):
-        raise ArgumentTypeError(f"invalid port: {text[:40]!r} (expected 0 to 65535)")
-    return int(text)
 
 
 def serve(
-    app: ASGIApp, arguments: Namespace, lines: Sequence[str], *, stopping: Callable[[], None] = lambda: None
+    app: ASGIApp,
+    hosts: Hosts,
+    port: int,
+    lines: Sequence[str],
+    *,
+    stopping: Callable[[], None] = lambda: None,
 ) -> None:
     """Serve until interrupted; `lines` are printed first, with `{address}` replaced by the URL.
 
@@ -56,9 +48,9 @@ def serve(
 
     Raises InspectorError if the address is in use or does not belong to this machine.
     """
-    host, port = arguments.host, arguments.port
+    host = hosts.host
     listening = _listening(host, port, "--port")
-    checked = TrustedHosts(app, bound=[host], also=arguments.allow_host, setting="--allow-host ")
+    checked = TrustedHosts(app, bound=[host], also=hosts.allow_host, setting="--allow-host ")
     with listening:
         address = _address(listening, host)
         for line in lines:

@@ -1,38 +1,54 @@
 """Shared by several commands: captures and numbers as arguments, files that are written, words."""
 
 import sys
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentTypeError
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Annotated, Any, Literal
 
 from inspector.analysis.audit import Severity
 from inspector.capture.capture import Capture
 from inspector.capture.errors import InspectorError
+from inspector.commands.options import Value, flag, option, required, whole
 from inspector.commands.terminal import print_text
 from inspector.files.store import LIMIT_BYTES, load_all, loads_all, read_at_most, replacing
 from inspector.issues import Advice, Alternative
 
-
-def add_fail_on(parser: ArgumentParser) -> None:
-    """Add `--fail-on`, which `fails` reads."""
-    parser.add_argument(
-        "--fail-on",
-        choices=("error", "warning", "never"),
-        default="error",
-        help="exit with 1 if a finding has at least this severity (default: error)",
-    )
+FailOn = Literal["error", "warning", "never"]
 
 
-def fails(severity: Severity, level: str) -> bool:
+def capture_files() -> Any:
+    """The field of FILE, one or several."""
+    return required("a capture or another supported file; - is standard input", "FILE", positional=True)
+
+
+def as_json(what: str = "the result as JSON") -> bool:
+    """The field of `--json`."""
+    return flag(f"print {what}")
+
+
+def exit_level() -> FailOn:
+    """The field of `--fail-on`, which `fails` reads."""
+    return option("exit with 1 if a finding has at least this severity", "error")
+
+
+def fails(severity: Severity, level: FailOn) -> bool:
     """Whether a finding of this severity ends a command with 1."""
     return level != "never" and (level == "warning" or severity is Severity.ERROR)
 
 
-def whole_number(text: str) -> int:
-    """An option that is a whole number, 0 or more."""
-    if not (text.isascii() and text.isdecimal() and len(text) <= 9):
-        raise ArgumentTypeError(f"invalid number: {text!r}; use 0 or more")
-    return int(text)
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise ArgumentTypeError(f"invalid share: {text[:40]!r} (expected a number from 0 to 1)")
+    return share
+
+
+Share = Annotated[float, Value(_share, "SHARE")]
+Number = Annotated[int, whole("number", 0, 999_999_999)]
 
 
 def stdin_bytes() -> bytes:
@@ -74,13 +90,11 @@ def write_text(out: str, text: str) -> None:
         file.write(text.encode("utf-8", "replace"))
 
 
-def one_on_standard_output(arguments: Namespace) -> None:
-    """Raise InspectorError if two of the options that write there are given."""
-    files = {name: getattr(arguments, name, None) for name in ("csv", "junit", "sarif")}
-    if list(files.values()).count("-") + arguments.json > 1:
+def one_on_standard_output(*, json: bool, **files: str | None) -> None:
+    """Raise InspectorError if two of the options that write there are given; `files` are options by name."""
+    if list(files.values()).count("-") + json > 1:
         raise InspectorError(
-            f"only one of --json{''.join(f', --{name} -' for name in files if hasattr(arguments, name))} "
-            "can go to standard output"
+            f"only one of --json{''.join(f', --{name} -' for name in files)} can go to standard output"
         )
 
 

@@ -1,19 +1,21 @@
 """`tap`: a recording proxy in front of a server."""
 
-from argparse import ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from secrets import SystemRandom
+from typing import Final
 
 from starlette.applications import Starlette
 
 from inspector.capture.errors import InspectorError
-from inspector.commands.redact import add_redact_option
-from inspector.commands.serving import add_address_options, serve
-from inspector.commands.terminal import Commands, tell
-from inspector.commands.watching import Watching, add_watch_options, watching
+from inspector.commands.options import Command, flag, option, required
+from inspector.commands.redact import redacting
+from inspector.commands.serving import Port, serve
+from inspector.commands.shared import Share
+from inspector.commands.terminal import tell
+from inspector.commands.watching import Watched, Watching, watching
 from inspector.fleet.watch import Keep
 from inspector.fleet.watch.redacting import RedactingSink
 from inspector.net.client.address import Server
@@ -21,7 +23,7 @@ from inspector.net.client.recorder import Sink
 from inspector.net.tap import FolderSink, Tap, Upstream, tap_mount, tap_routes
 
 _EXAMPLE = """example:
-  python -m inspector tap --upstream http://localhost:8000/v1 --port 8002 --captures captures
+  python -m inspector tap --upstream http://localhost:8000/v1 --port 8002 --out captures
   OPENAI_BASE_URL=http://localhost:8002/v1 python my_program.py
   python -m inspector audit captures/*.jsonl
 
@@ -34,106 +36,74 @@ counts the findings for Prometheus, and keeps the captures of failing ones.
 """
 
 
-def add_parser(commands: Commands) -> None:
-    """Add the command."""
-    parser = commands.add_parser(
-        "tap",
-        description="A proxy that works with any OpenAI client. Each response becomes a capture.",
-        epilog=_EXAMPLE,
-        formatter_class=RawDescriptionHelpFormatter,
+class TapOptions(Watched):
+    """A proxy that works with any OpenAI client. Each response becomes a capture."""
+
+    upstream: tuple[str, ...] = required("the server's address; repeatable", "[NAME=]URL", repeatable=True)
+    out: str = required("folder in which captures are saved", "DIR", also="--captures")
+    port: Port = option("0 selects a free port", 8002)
+    add_token_ids: bool = flag(
+        "request token IDs (for Responses its messages), and remove them from what clients receive"
     )
-    parser.add_argument(
-        "--upstream",
-        action="append",
-        required=True,
-        metavar="[NAME=]URL",
-        help="the server's address; repeatable",
+    redact_text: bool = redacting()
+    sample: Share = option(
+        "record this share of the responses, e.g. 0.01; the others are only forwarded", 1.0
     )
-    parser.add_argument("--captures", required=True, metavar="DIR", help="folder in which captures are saved")
-    add_address_options(parser, port=8002)
-    parser.add_argument(
-        "--add-token-ids",
-        action="store_true",
-        help="request token IDs (for Responses its messages), and remove them from what clients receive",
-    )
-    add_redact_option(parser)
-    add_watch_options(parser)
-    parser.add_argument(
-        "--sample",
-        type=share,
-        default=1.0,
-        metavar="SHARE",
-        help="record this share of the responses, e.g. 0.01; the others are only forwarded (default: 1)",
-    )
-    parser.add_argument("--ca-file", metavar="FILE", help="trust the CA certificates in this file")
-    parser.add_argument("--insecure", action="store_true", help="trust any TLS certificate of the server")
-    parser.set_defaults(run=run)
+    ca_file: str | None = option("trust the CA certificates in this file", None, "FILE")
+    insecure: bool = flag("trust any TLS certificate of the server")
 
 
-def share(text: str) -> float:
-    """Parse a share between 0 and 1."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:
-        raise ArgumentTypeError(f"invalid share: {text[:40]!r} (expected a number from 0 to 1)")
-    return value
-
-
-def run(arguments: Namespace) -> int:
+def run(options: TapOptions) -> int:
     """Serve until interrupted."""
-    audited = arguments.metrics is not None or arguments.otel is not None
-    if not audited and (arguments.keep is not Keep.ALL or _bounded(arguments)):
+    audited = options.metrics is not None or options.otel is not None
+    if not audited and (options.keep is not Keep.ALL or _bounded(options)):
         raise InspectorError(
             "--keep, --keep-bytes and --keep-for need --metrics or --otel, which audit captures"
         )
-    verify: bool | str = arguments.ca_file or True
+    verify: bool | str = options.ca_file or True
     upstreams = []
-    for text in arguments.upstream:
+    for text in options.upstream:
         name, named, url = text.partition("=")
         if not named or "/" in name:
             name, url = "", text
-        server = Server(base_url=url, verify=False if arguments.insecure else verify)
+        server = Server(base_url=url, verify=False if options.insecure else verify)
         upstreams.append(
-            Upstream(name=name or "upstream", server=server, add_token_ids=arguments.add_token_ids)
+            Upstream(name=name or "upstream", server=server, add_token_ids=options.add_token_ids)
         )
     names = [upstream.name for upstream in upstreams]
     if len(set(names)) < len(names):
         raise InspectorError("give each --upstream a unique name, for example --upstream old=http://a:8000")
-    folder = Path(arguments.captures)
+    folder = Path(options.out)
     FolderSink(folder)  # whether it can be written to, before anything is served
-    with watching(
-        arguments, folder, {upstream.name: upstream.server.v1 for upstream in upstreams}
-    ) as watched:
-        _serve(arguments, upstreams, folder, watched)
+    with watching(options, folder, {upstream.name: upstream.server.v1 for upstream in upstreams}) as watched:
+        _serve(options, upstreams, folder, watched)
     return 0
 
 
-def _bounded(arguments: Namespace) -> bool:
-    return arguments.keep_bytes is not None or arguments.keep_for is not None
+def _bounded(options: TapOptions) -> bool:
+    return options.keep_bytes is not None or options.keep_for is not None
 
 
 def _serve(
-    arguments: Namespace, upstreams: Sequence[Upstream], folder: Path, watched: Watching | None
+    options: TapOptions, upstreams: Sequence[Upstream], folder: Path, watched: Watching | None
 ) -> None:
     sinks: list[RedactingSink] = []
 
     def sink(name: str) -> Sink:
         if watched is None:
-            if not arguments.redact_text:
+            if not options.redact_text:
                 return FolderSink(folder, say=tell)
             sinks.append(RedactingSink(folder, say=tell))
             return sinks[-1]
         finished = partial(watched.watch.ended, name)
         unwritten = partial(watched.watch.unwritten, name)
-        if not arguments.redact_text:  # metrics count the recordings; they are not said one by one
+        if not options.redact_text:  # metrics count the recordings; they are not said one by one
             return FolderSink(folder, finished=finished, unwritten=unwritten)
         failed = partial(watched.metrics.unaudited, name, "not redacted")
         sinks.append(RedactingSink(folder, say=tell, finished=finished, failed=failed, unwritten=unwritten))
         return sinks[-1]
 
-    taps = [_tap(upstream, sink(upstream.name), watched, arguments.sample) for upstream in upstreams]
+    taps = [_tap(upstream, sink(upstream.name), watched, options.sample) for upstream in upstreams]
     alone = len(taps) == 1
     routes = [tap_mount("", taps[0])] if alone else tap_routes(taps, prefix="")
 
@@ -159,7 +129,7 @@ def _serve(
             tap.stop()
 
     try:
-        serve(Starlette(routes=routes, lifespan=lifespan), arguments, lines, stopping=stopping)
+        serve(Starlette(routes=routes, lifespan=lifespan), options, options.port, lines, stopping=stopping)
     finally:
         for open_sink in sinks:
             open_sink.close()
@@ -179,3 +149,6 @@ def _tap(upstream: Upstream, sink: Sink, watched: Watching | None, part: float) 
         return chosen
 
     return Tap(upstream, sink, sampled=sampled)
+
+
+COMMAND: Final = Command(TapOptions, run, _EXAMPLE)

@@ -5,24 +5,40 @@ Only this module prints, so that text of a model, a server or a file name reache
 
 import json
 import sys
-from argparse import ArgumentParser
+from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NoReturn, Protocol
-
-
-class Commands(Protocol):
-    """The subparsers of the program (`argparse` keeps their type private)."""
-
-    def add_parser(self, name: str, **options: Any) -> ArgumentParser:
-        """Add one command."""
+from itertools import takewhile
+from typing import NoReturn
 
 
 class Parser(ArgumentParser):
-    """A parser that escapes the command line in its errors: file names may be hostile too."""
+    """A parser that names the nearest option, and escapes the command line: file names may be hostile too."""
+
+    _words: Sequence[str] = ()
+
+    def parse_args(self, words: Sequence[str]) -> Namespace:  # type: ignore[override]
+        """The arguments in these words."""
+        self._words = words
+        return super().parse_args(words)
 
     def error(self, message: str) -> NoReturn:
-        """Print usage and one line, and exit."""
+        """Print usage and one line, and exit with 2."""
+        shown = {
+            name: action for name, action in self._option_string_actions.items() if action.help != SUPPRESS
+        }
+        for word in takewhile(lambda word: word != "--", self._words):
+            name = word.partition("=")[0]
+            known = any(option.startswith(name) for option in self._option_string_actions)
+            if name.startswith("--") and not known and (near := nearest(name, shown)):
+                message += f"; did you mean {shown[near].option_strings[-1]}?"
         super().error(printable(message))
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that a mistyped one is nearest to; None if none is near."""
+    from difflib import get_close_matches  # noqa: PLC0415 -- only a mistake needs it
+
+    return next(iter(get_close_matches(word, list(known), 1)), None)
 
 
 def print_json(value: object) -> None:

@@ -1,6 +1,6 @@
 """`tokens`: one row per token."""
 
-from argparse import Namespace, RawDescriptionHelpFormatter
+from typing import Final
 
 from inspector.analysis.audit.missing_ids import ids_hint
 from inspector.analysis.audit.rejection import UnsentKind
@@ -10,8 +10,9 @@ from inspector.analysis.prompt import difference_sentence, prompt_of
 from inspector.analysis.reading import Reading, read
 from inspector.capture.errors import InspectorError
 from inspector.capture.formats import count
-from inspector.commands.shared import one_capture
-from inspector.commands.terminal import Commands, print_json, say
+from inspector.commands.options import Command, Options, flag, option
+from inspector.commands.shared import capture_files, one_capture
+from inspector.commands.terminal import print_json, say
 from inspector.protocol.harmony.text import text_of
 from inspector.views.prompt_rows import prompt_token_rows
 from inspector.views.rows import token_rows
@@ -29,45 +30,28 @@ exit codes: 0 printed, 2 the file cannot be read or contains no token IDs
 """
 
 
-def add_parser(commands: Commands) -> None:
-    """Add the command."""
-    parser = commands.add_parser(
-        "tokens",
-        description="Print index, ID, text, state, message, channel, event and arrival time of each token.",
-        epilog=_EXAMPLE,
-        formatter_class=RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "file", metavar="FILE", help="a capture or another supported file; - is standard input"
-    )
-    parser.add_argument("--json", action="store_true", help="print a JSON array of objects")
-    parser.add_argument(
-        "--choice",
-        type=int,
-        default=0,
-        help="which completion, if the request asked for several (default: 0)",
-    )
-    parser.add_argument(
-        "--prompt",
-        action="store_true",
-        help="print the tokens of the prompt, and how it differs from the request",
-    )
-    parser.set_defaults(run=run)
+class Tokens(Options):
+    """Print index, ID, text, state, message, channel, event and arrival time of each token."""
+
+    file: str = capture_files()
+    json: bool = flag("print a JSON array of objects")
+    choice: int = option("which completion, if the request asked for several (default: 0)", 0, "N")
+    prompt: bool = flag("print the tokens of the prompt, and how it differs from the request")
 
 
-def run(arguments: Namespace) -> int:
+def run(options: Tokens) -> int:
     """Print the tokens."""
-    name, capture = one_capture(arguments.file)
+    name, capture = one_capture(options.file)
     reading = read(capture)
-    if arguments.prompt:
-        return _prompt(name, reading, as_json=arguments.json)
-    choice = next((candidate for candidate in reading.choices if candidate.index == arguments.choice), None)
+    if options.prompt:
+        return _prompt(name, reading, as_json=options.json)
+    choice = next((candidate for candidate in reading.choices if candidate.index == options.choice), None)
     if choice is None:
         raise InspectorError(
-            f"{name}: no choice {arguments.choice}; it has {len(reading.choices)}, counted from 0"
+            f"{name}: no choice {options.choice}; it has {len(reading.choices)}, counted from 0"
         )
     rows = list(token_rows(reading, choice))
-    if arguments.json:
+    if options.json:
         print_json(rows)
         return 0
     if not rows:
@@ -118,3 +102,6 @@ def _prompt(name: str, reading: Reading, *, as_json: bool) -> int:
             f"{row['state']:<8} {text}"
         )
     return 0
+
+
+COMMAND: Final = Command(Tokens, run, _EXAMPLE)

@@ -3,14 +3,13 @@
 import os
 import subprocess
 import sys
-from argparse import Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Final
 
 from inspector.capture.errors import InspectorError
-from inspector.commands.serving import port_number
-from inspector.commands.terminal import Commands
+from inspector.commands.options import Command, Options, option
+from inspector.commands.serving import Port
 from inspector.files.store import APP
 from inspector.net.hosts import HOSTS_VARIABLE
 
@@ -22,33 +21,20 @@ this is the same as `streamlit run app.py`; options after -- are Streamlit's.
 """
 
 
-def add_parser(commands: Commands) -> None:
-    """Add the command."""
-    parser = commands.add_parser(
-        "ui",
-        description="Start the dashboard and print its address.",
-        epilog=_EXAMPLE,
-        formatter_class=RawDescriptionHelpFormatter,
+class Ui(Options):
+    """Start the dashboard and print its address."""
+
+    port: Port | None = option("default: 8501, or the next port that is free", None)
+    host: str | None = option("address to listen on (default: 127.0.0.1)", None)
+    allow_host: tuple[str, ...] = option(
+        f"also answer to this host name; repeatable (or set {HOSTS_VARIABLE})", (), "NAME", repeatable=True
     )
-    parser.add_argument("--port", type=port_number, help="default: 8501, or the next port that is free")
-    parser.add_argument("--host", help="address to listen on (default: 127.0.0.1)")
-    parser.add_argument(
-        "--allow-host",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help=f"also answer to this host name; repeatable (or set {HOSTS_VARIABLE})",
+    options: tuple[str, ...] = option(
+        "after --: more options for streamlit run", (), "OPTION", positional=True
     )
-    parser.add_argument(
-        "options",
-        nargs="*",
-        metavar="OPTION",
-        help="after --: more options for streamlit run",
-    )
-    parser.set_defaults(run=run)
 
 
-def command_of(arguments: Namespace) -> Sequence[str]:
+def command_of(options: Ui) -> Sequence[str]:
     """The command line that starts the dashboard; raises InspectorError if its files are missing."""
     app = APP / "app.py"
     if not app.is_file():
@@ -57,19 +43,22 @@ def command_of(arguments: Namespace) -> Sequence[str]:
         raise InspectorError('the dashboard needs the extra `ui`: pip install "harmony-inspector[ui]"')
     # -P: an `inspector` in the working folder is not the one that was installed.
     command = [sys.executable, "-P", "-m", "streamlit", "run", str(app)]
-    if arguments.port is not None:
-        command += ["--server.port", str(arguments.port)]
-    if arguments.host is not None:
-        command += ["--server.address", arguments.host]
-    return [*command, *arguments.options]
+    if options.port is not None:
+        command += ["--server.port", str(options.port)]
+    if options.host is not None:
+        command += ["--server.address", options.host]
+    return [*command, *options.options]
 
 
-def run(arguments: Namespace) -> int:
+def run(options: Ui) -> int:
     """Replace this process by the dashboard's, so that signals reach it."""
-    command = command_of(arguments)
-    if arguments.allow_host:
-        names = [*filter(None, [os.environ.get(HOSTS_VARIABLE)]), *arguments.allow_host]
+    command = command_of(options)
+    if options.allow_host:
+        names = [*filter(None, [os.environ.get(HOSTS_VARIABLE)]), *options.allow_host]
         os.environ[HOSTS_VARIABLE] = " ".join(names)
     if os.name != "nt":  # there, exec would return to the prompt while the dashboard goes on
         os.execv(command[0], list(command))  # noqa: S606 -- a list, no shell
     return subprocess.call(command)
+
+
+COMMAND: Final = Command(Ui, run, _EXAMPLE)

@@ -1,14 +1,15 @@
 """Shared by commands that watch a server: metrics on a port, and which captures stay on disk."""
 
 import re
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from math import inf
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
-from inspector.commands.serving import port_number, serving_beside
+from inspector.commands.options import Value, option
+from inspector.commands.serving import Hosts, Port, serving_beside
 from inspector.commands.terminal import tell
 from inspector.fleet.watch import Keep, Metrics, Retention, Watch, metrics_app
 from inspector.fleet.watch.spans import Spans
@@ -19,55 +20,41 @@ _TIME: Final = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)(ms|s|min|h|d)?")
 _SECONDS: Final = {None: 1.0, "ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
 
-def size(text: str) -> int:
-    """Parse a number of bytes, e.g. `500MB`."""
+def _size(text: str) -> int:
     match = _SIZE.fullmatch(text)
     if match is None:
         raise ArgumentTypeError(f"invalid size: {text[:40]!r} (expected bytes, for example 500MB or 2GB)")
     return int(float(match[1]) * _UNITS[match[2]])
 
 
-def seconds(text: str) -> float:
-    """Parse a time, e.g. `60s`, `10min`, `7d`."""
+def _seconds(text: str) -> float:
     match = _TIME.fullmatch(text)
     if match is None or not 0 < float(match[1]) < inf:
         raise ArgumentTypeError(f"invalid time: {text[:40]!r} (expected for example 60s, 10min or 7d)")
     return float(match[1]) * _SECONDS[match[2]]
 
 
-def add_watch_options(parser: ArgumentParser) -> None:
-    """Add the options for metrics and for what is kept."""
-    parser.add_argument(
-        "--metrics",
-        type=port_number,
-        metavar="PORT",
-        help="audit each response when it ends, and serve Prometheus metrics on this port at /metrics",
+Time = Annotated[float, Value(_seconds, "TIME")]
+
+
+class Watched(Hosts, title="metrics, and what is kept"):
+    """Where metrics are served, and which captures stay on disk."""
+
+    metrics: Port | None = option(
+        "audit each response when it ends, and serve Prometheus metrics on this port at /metrics", None
     )
-    parser.add_argument(
-        "--otel",
-        nargs="?",
-        const="",
-        metavar="URL",
-        help="audit each response when it ends, and export a span over OTLP/HTTP to URL (default: as the "
-        "standard OTEL_EXPORTER_OTLP_* variables specify); needs the extra otel",
+    otel: str | None = option(
+        "audit each response when it ends, and export a span over OTLP/HTTP to URL (default: as the standard "
+        "OTEL_EXPORTER_OTLP_* variables specify); needs the extra otel",
+        None,
+        "URL",
+        bare="",
     )
-    parser.add_argument(
-        "--keep",
-        type=Keep,
-        choices=list(Keep),
-        default=Keep.ALL,
-        metavar="WHICH",
-        help="which captures to keep after the audit: all, failing or none (default: all)",
+    keep: Keep = option("which captures to keep after the audit: all, failing or none", Keep.ALL, "WHICH")
+    keep_bytes: Annotated[int, Value(_size, "SIZE")] | None = option(
+        "remove the oldest captures beyond this size, e.g. 2GB", None
     )
-    parser.add_argument(
-        "--keep-bytes",
-        type=size,
-        metavar="SIZE",
-        help="remove the oldest captures beyond this size, e.g. 2GB",
-    )
-    parser.add_argument(
-        "--keep-for", type=seconds, metavar="TIME", help="remove captures older than this, e.g. 7d"
-    )
+    keep_for: Time | None = option("remove captures older than this, e.g. 7d", None)
 
 
 class Watching:
@@ -87,7 +74,7 @@ class Watching:
 
 @contextmanager
 def watching(
-    arguments: Namespace,
+    options: Watched,
     folder: Path,
     addresses: Mapping[str, str] | None = None,
     *,
@@ -99,18 +86,18 @@ def watching(
     `addresses` are those of the servers, by name; `say` receives a line a minute while recordings
     fail. Raises InspectorError if the port is taken.
     """
-    if arguments.metrics is None and arguments.otel is None and not always:
+    if options.metrics is None and options.otel is None and not always:
         yield None
         return
-    spans = None if arguments.otel is None else Spans(arguments.otel, addresses=addresses)
+    spans = None if options.otel is None else Spans(options.otel, addresses=addresses)
     metrics = Metrics()
-    retention = Retention(folder, arguments.keep, most_bytes=arguments.keep_bytes, most_s=arguments.keep_for)
+    retention = Retention(folder, options.keep, most_bytes=options.keep_bytes, most_s=options.keep_for)
     watch = Watch(metrics, retention, spans=spans, say=say)
     with ExitStack() as stack:
         address = ""
-        if arguments.metrics is not None:
-            app, port = metrics_app(metrics), arguments.metrics
-            beside = serving_beside(app, arguments.host, port, arguments.allow_host, "--metrics")
+        if options.metrics is not None:
+            app, port = metrics_app(metrics), options.metrics
+            beside = serving_beside(app, options.host, port, options.allow_host, "--metrics")
             address = f"{stack.enter_context(beside)}/metrics"
         try:
             yield Watching(watch, metrics, address)

@@ -156,7 +156,7 @@ def test_load_rejects_invalid_step_ms(step_ms: str, capsys: pytest.CaptureFixtur
     with pytest.raises(SystemExit) as ended:
         main(["lab", "load", "--front-end", "0.33.0", f"--step-ms={step_ms}"])
     assert ended.value.code == 2
-    assert f"invalid number of milliseconds: {step_ms!r}; 1 to 10000" in capsys.readouterr().err
+    assert f"invalid number of milliseconds: {step_ms!r} (expected 1 to 10000)" in capsys.readouterr().err
 
 
 def test_options_are_in_the_help_of_commands_that_use_them(capsys: pytest.CaptureFixture[str]) -> None:

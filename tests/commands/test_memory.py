@@ -11,9 +11,10 @@ from tests.support.command import ROOT
 
 PROGRAM = """
 import resource, sys
-from inspector.cli import main, parser
+from inspector.cli import main
+from inspector.commands.table import PROGRAM
 from inspector.protocol.harmony.vocab import encoding
-parser("audit"), encoding()  # what all commands need
+PROGRAM.load("audit"), encoding()  # what all commands need
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + int(sys.argv[1]), resource.RLIM_INFINITY))
 sys.exit(main(sys.argv[2:]))

@@ -125,4 +125,4 @@ def test_what_is_wrong_is_one_sentence(
                 assert 'pip install "harmony-inspector[scan]"' in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["scan", "x", "--jobs", "0"])
-    assert "invalid number of processes '0'" in capsys.readouterr().err
+    assert "invalid number of processes: '0' (expected 1 to 1024)" in capsys.readouterr().err

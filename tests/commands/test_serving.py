@@ -43,7 +43,7 @@ def command(*words: str) -> Iterator[str]:
 @pytest.mark.parametrize("name", ["tap", "play"])
 def test_only_allowed_hosts_are_answered(name: str, tmp_path: Path) -> None:
     with listening(Echo()) as upstream:
-        rest = ["--upstream", upstream, "--captures", str(tmp_path)] if name == "tap" else []
+        rest = ["--upstream", upstream, "--out", str(tmp_path)] if name == "tap" else []
         with command(name, *rest, "--allow-host", "proxy.example") as address:
             for path in ("/v1/models", "/version", "/control", "/none"):
                 response = httpx.get(address + path, headers={"host": "rebound.example"})

@@ -38,7 +38,7 @@ def test_user_errors_are_one_line_with_a_fix(words: str, sentence: str) -> None:
     assert b"pass" not in done.stderr.replace(b"password", b"")
 
 
-@pytest.mark.parametrize("words", ["play --port 65536", "tap --upstream h --captures c --port x"])
+@pytest.mark.parametrize("words", ["play --port 65536", "tap --upstream h --out c --port x"])
 def test_invalid_port_is_an_error(words: str) -> None:
     done = inspector(*words.split())
     assert done.returncode == 2

@@ -54,7 +54,7 @@ def refusal(*more: str) -> str:
 def test_the_command_records_and_ends_on_interrupt(tmp_path: Path) -> None:
     folder = tmp_path / "captures"
     with raw_server(answering([*SAID, DONE])) as server:
-        more = ("--upstream", server.v1, "--captures", str(folder), "--add-token-ids")
+        more = ("--upstream", server.v1, "--out", str(folder), "--add-token-ids")
         with command(*more) as (address, process):
             passed = ask(address, {"model": "m"}).content
             process.send_signal(signal.SIGINT)
@@ -71,7 +71,7 @@ def test_the_command_records_and_ends_on_interrupt(tmp_path: Path) -> None:
 def test_a_full_disk_ends_the_recording_and_not_the_answer(tmp_path: Path) -> None:
     many = [SAID[0], *[SAID[1]] * 200, *SAID[2:], DONE]
     with raw_server(answering(many)) as server:
-        more = ("--upstream", server.v1, "--captures", str(tmp_path))
+        more = ("--upstream", server.v1, "--out", str(tmp_path))
         with command(*more, limit_kib="8") as (address, process):
             assert ask(address, {}).content == b"".join(many)
             assert ask(address, {}).content == b"".join(many)
@@ -85,17 +85,17 @@ def test_a_full_disk_ends_the_recording_and_not_the_answer(tmp_path: Path) -> No
 
 def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    message = refusal("--upstream", "http://localhost:1", "--captures", str(tmp_path / "file" / "x"))
+    message = refusal("--upstream", "http://localhost:1", "--out", str(tmp_path / "file" / "x"))
     assert "cannot write captures there" in message
 
 
 def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:
     with raw_server({}) as server:
         port = server.address.rpartition(":")[2]
-        message = refusal("--upstream", "http://localhost:1", "--port", port, "--captures", str(tmp_path))
+        message = refusal("--upstream", "http://localhost:1", "--port", port, "--out", str(tmp_path))
     assert f"cannot listen on 127.0.0.1:{port}" in message
 
 
 def test_two_upstreams_need_names(tmp_path: Path) -> None:
     upstreams = ("--upstream", "http://a:1", "--upstream", "http://b:1")
-    assert "give each --upstream a unique name" in refusal(*upstreams, "--captures", str(tmp_path))
+    assert "give each --upstream a unique name" in refusal(*upstreams, "--out", str(tmp_path))

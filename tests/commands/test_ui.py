@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.cli import parser
-from inspector.commands.ui import command_of
+from inspector.commands.ui import COMMAND, command_of
 from inspector.files.store import APP
 
 PYTHON = """#!{python}
@@ -18,10 +17,8 @@ print(sys.argv[1:], os.environ["HARMONY_INSPECTOR_HOSTS"])
 
 
 def test_the_dashboard_of_the_checkout_is_started_with_the_options() -> None:
-    arguments = parser("ui").parse_args(
-        ["ui", "--port", "8600", "--host", "0.0.0.0", "--", "--server.baseUrlPath", "x"]
-    )
-    assert command_of(arguments) == [
+    options = COMMAND.parsed("ui", ["--port", "8600", "--host", "0.0.0.0", "--", "--server.baseUrlPath", "x"])
+    assert command_of(options) == [
         *(sys.executable, "-P", "-m", "streamlit", "run", str(APP / "app.py")),
         *("--server.port", "8600", "--server.address", "0.0.0.0", "--server.baseUrlPath", "x"),
     ]
@@ -55,5 +52,5 @@ def test_the_process_becomes_the_dashboard_s_and_knows_the_hosts(tmp_path: Path)
 
 def test_an_invalid_port_is_an_error_of_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        parser("ui").parse_args(["ui", "--port", "x"])
+        COMMAND.parsed("ui", ["--port", "x"])
     assert "invalid port: 'x'" in capsys.readouterr().err

@@ -50,7 +50,7 @@ def test_one_interrupt_ends_it_while_a_stream_is_open_and_blames_nobody(name: st
             "tap",
             "--upstream",
             server.v1,
-            "--captures",
+            "--out",
             str(captures),
             "--port",
             "0",

@@ -1,42 +1,42 @@
 """`lab`: real vLLM releases without a GPU, from the command line."""
 
-from argparse import RawDescriptionHelpFormatter
-from typing import Final
+from collections.abc import Mapping
+from inspect import getdoc
+from typing import Any, Final
 
-from inspector.commands.lab.clients import add_clients
-from inspector.commands.lab.environments import add_adopt, add_install, add_serve
-from inspector.commands.lab.matrix import add_gate, add_matrix, add_record, add_watch
-from inspector.commands.lab.scripts import add_fixtures, add_scripts
-from inspector.commands.lab.streams import add_bisect, add_derender, add_load, add_shrink
-from inspector.commands.terminal import Commands
+from inspector.commands.lab.clients import CLIENTS_COMMAND
+from inspector.commands.lab.environments import ADOPT, INSTALL, SERVE
+from inspector.commands.lab.matrix import GATE, MATRIX, RECORD, WATCH
+from inspector.commands.lab.scripts import FIXTURES, SCRIPTS
+from inspector.commands.lab.streams import BISECT, DERENDER, LOAD, SHRINK
+from inspector.commands.options import Command
+from inspector.commands.program import Program
 
-_COMMANDS: Final = (
-    add_install,
-    add_adopt,
-    add_serve,
-    add_record,
-    add_matrix,
-    add_clients,
-    add_bisect,
-    add_shrink,
-    add_derender,
-    add_load,
-    add_gate,
-    add_watch,
-    add_fixtures,
-    add_scripts,
+_COMMANDS: Final[Mapping[str, Mapping[str, Command[Any]]]] = {
+    "environments": {"install": INSTALL, "adopt": ADOPT, "serve": SERVE},
+    "all scripts on many releases": {
+        "record": RECORD,
+        "matrix": MATRIX,
+        "clients": CLIENTS_COMMAND,
+        "gate": GATE,
+        "watch": WATCH,
+    },
+    "one script or capture": {"bisect": BISECT, "shrink": SHRINK, "derender": DERENDER, "load": LOAD},
+    "the scripts": {"scripts": SCRIPTS, "fixtures": FIXTURES},
+}
+
+
+def _purpose(command: Command[Any]) -> str:
+    line = (getdoc(command.options) or "").partition("\n")[0]
+    return f"{line[0].lower()}{line[1:].rstrip('.')}"
+
+
+COMMAND: Final = Program(
+    description="Install, start, record, compare and bisect vLLM releases. See docs/lab.md.",
+    groups={
+        title: {name: _purpose(command) for name, command in commands.items()}
+        for title, commands in _COMMANDS.items()
+    },
+    load={name: command for commands in _COMMANDS.values() for name, command in commands.items()}.__getitem__,
+    epilog="example:\n  python -m inspector lab serve --vllm 0.32.0 --stream-interval 3",
 )
-"""In the order of `lab --help`."""
-
-
-def add_parser(commands: Commands) -> None:
-    """Add `lab` and its own commands."""
-    lab = commands.add_parser(
-        "lab",
-        description="Install, start, record, compare and bisect vLLM releases. See docs/lab.md.",
-        epilog="example:\n  python -m inspector lab serve --vllm 0.32.0 --stream-interval 3",
-        formatter_class=RawDescriptionHelpFormatter,
-    )
-    lab_commands = lab.add_subparsers(metavar="LAB-COMMAND", required=True)
-    for add_command in _COMMANDS:
-        add_command(lab_commands)

@@ -1,14 +1,15 @@
 """`lab clients`: which official SDK reads the responses of which release."""
 
-from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from inspector.capture.errors import LabError
 from inspector.capture.formats import listed
-from inspector.commands.lab.options import add_json, lab_command, results_folder
-from inspector.commands.terminal import Commands, print_json, say, tell
+from inspector.commands.lab.options import Results, lab_command
+from inspector.commands.options import flag, option
+from inspector.commands.shared import as_json
+from inspector.commands.terminal import print_json, say, tell
 from inspector.lab.clients import (
     CLIENTS,
     ENDPOINTS,
@@ -19,45 +20,33 @@ from inspector.lab.clients import (
     reader,
     write,
 )
-from inspector.lab.paths import LabPaths
 from inspector.lab.reporting import score_rows
 from inspector.lab.results import MatrixRun, every_run, load_runs
 from inspector.lab.score import ScriptOutcome
 
 
-def add_clients(commands: Commands) -> None:
-    """`lab clients`: run official SDKs over recorded captures, or print the results."""
-    parser = lab_command(
-        commands,
-        "clients",
-        _clients,
-        "show which official SDK reads the responses of which release",
-        "lab clients --read --out captures",
+class Clients(Results):
+    """Show which official SDK reads the responses of which release."""
+
+    read: bool = flag(
+        "install the SDKs (npm and pip) and let them read the recorded captures; no server is started"
     )
-    parser.add_argument(
-        "--read",
-        action="store_true",
-        help="install the SDKs (npm and pip) and let them read the recorded captures; no server is started",
+    client: tuple[str, ...] = option(
+        f"only these: {listed([client.label for client in CLIENTS])}, or a name without its version",
+        (),
+        "NAME",
     )
-    parser.add_argument(
-        "--client",
-        nargs="+",
-        default=[],
-        metavar="NAME",
-        help=f"only these: {listed([client.label for client in CLIENTS])}, or a name without its version",
-    )
-    parser.add_argument("--out", type=Path, metavar="DIR", help="results folder, as that of lab matrix --out")
-    add_json(parser, "one row per client and response")
+    json: bool = as_json("one row per client and response as JSON")
 
 
-def _clients(arguments: Namespace) -> int:
-    chosen = [client for client in CLIENTS if _selected(client.label, arguments.client)]
+def _clients(options: Clients) -> int:
+    chosen = [client for client in CLIENTS if _selected(client.label, options.client)]
     if not chosen:
         known = listed([client.label for client in CLIENTS])
-        raise LabError(f"--client {' '.join(arguments.client)}: no such client; the clients are {known}")
-    paths = LabPaths(arguments.lab)
-    if arguments.read:
-        folder = results_folder(arguments)
+        raise LabError(f"--client {' '.join(options.client)}: no such client; the clients are {known}")
+    paths = options.paths
+    if options.read:
+        folder = options.folder
         runs = _runs_in(folder)
         rows = {}
         for client in chosen:
@@ -66,12 +55,12 @@ def _clients(arguments: Namespace) -> int:
         write(folder / FILE, rows)
         say(f"{folder / FILE}: {listed([client.label for client in chosen])}, {len(runs)} runs")
         return 0
-    runs = _runs_in(arguments.out) if arguments.out else every_run()
-    matrix = load_clients(arguments.out)
-    names = [name for name in matrix.rows if _selected(name, arguments.client)]
+    runs = _runs_in(options.out) if options.out else every_run()
+    matrix = load_clients(options.out)
+    names = [name for name in matrix.rows if _selected(name, options.client)]
     if not names:
         raise LabError("no client has read these responses yet; run lab clients --read")
-    if arguments.json:
+    if options.json:
         print_json([row for name in names for run in runs for row in client_rows(matrix, name, run)])
     else:
         say(client_lines(matrix, names, runs))
@@ -121,3 +110,6 @@ def client_lines(matrix: ClientMatrix, clients: Sequence[str], runs: Sequence[Ma
         "",
         "The numbers are responses that the client does not read, or reads without delivered text.",
     ]
+
+
+CLIENTS_COMMAND: Final = lab_command(Clients, _clients, "clients --read --out captures")

@@ -1,29 +1,24 @@
 """`lab record`, `matrix`, `gate`, `watch`: record scripts of releases, score them, and report changes."""
 
-from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 from inspector.capture.errors import LabError
 from inspector.commands.lab.options import (
-    add_json,
-    add_package,
-    add_release,
-    add_results_folder,
-    add_selection,
-    add_server,
-    add_servers,
-    conditions_in,
-    endpoints_in,
+    Packaged,
+    Release,
+    Results,
+    Selection,
+    Servers,
     lab_command,
+    one_server,
     release_of,
-    results_folder,
     servers_in,
-    session_of,
-    targets_in,
 )
-from inspector.commands.shared import write_text
-from inspector.commands.terminal import Commands, print_json, say, tell
+from inspector.commands.options import flag, option, required
+from inspector.commands.shared import as_json, write_text
+from inspector.commands.terminal import print_json, say, tell
 from inspector.lab import reporting, scripts
 from inspector.lab.bisect import releases
 from inspector.lab.clients import load_clients
@@ -35,90 +30,51 @@ from inspector.lab.standin.install import FRONT_END, RUST, use_source, use_wheel
 from inspector.lab.watch import record_new, report_lines, report_markdown
 
 
-def add_record(commands: Commands) -> None:
-    """`lab record`: record the scripts of one release."""
-    parser = lab_command(
-        commands,
-        "record",
-        _record,
-        "record every script of one release as captures",
-        "lab record --vllm 0.32.0 --stream-interval 1 3 --out captures",
-    )
-    add_package(parser)
-    add_release(parser)
-    parser.add_argument(
-        "--out", type=Path, required=True, metavar="DIR", help="folder in which captures are saved"
-    )
-    add_selection(parser)
+class Record(Release, Selection, needs=("release",)):
+    """Record every script of one release as captures."""
+
+    out: Path = required("folder in which captures are saved", "DIR")
 
 
-def _record(arguments: Namespace) -> int:
-    package, version = release_of(arguments)
-    for run in _record_missing(arguments, {package: [version]}, arguments.out):
+def _record(options: Record) -> int:
+    package, version = release_of(options)
+    for run in _record_missing(options, {package: [version]}, options.out):
         say(f"{run.captures}: {len(run.scores)} captures")
     return 0
 
 
-def add_matrix(commands: Commands) -> None:
-    """`lab matrix`: record and score releases, or read existing results."""
-    parser = lab_command(
-        commands,
-        "matrix",
-        _matrix,
-        "record and score releases; resumes after an interruption",
-        "lab matrix 0.13.0 0.14.1 0.32.0 --stream-interval 1 3 --html matrix.html",
+class Matrix(Packaged, Servers, Results, Selection):
+    """Record and score releases; resumes after an interruption."""
+
+    versions: tuple[str, ...] = option(
+        "without versions: only read and score existing results", (), "VERSION", positional=True
     )
-    add_package(parser)
-    parser.add_argument(
-        "versions",
-        nargs="*",
-        metavar="VERSION",
-        help="without versions: only read and score existing results",
+    front_end: tuple[str, ...] = option(
+        "Python front ends of official releases on the stand-in engine", (), "VERSION"
     )
-    parser.add_argument(
-        "--front-end",
-        nargs="+",
-        default=[],
-        metavar="VERSION",
-        help="Python front ends of official releases on the stand-in engine",
+    rust: tuple[str, ...] = option("Rust front ends on the stand-in engine", (), "VERSION")
+    json: bool = as_json("the scores as JSON")
+    html: Path | None = option("write the matrix as an HTML page", None, "FILE")
+    publish: Path | None = option(
+        "write static pages with an address for each cell, a feed of changes, and JSON", None, "DIR"
     )
-    parser.add_argument(
-        "--rust", nargs="+", default=[], metavar="VERSION", help="Rust front ends on the stand-in engine"
-    )
-    add_servers(parser)
-    add_results_folder(parser)
-    add_json(parser, "the scores")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="write the matrix as an HTML page")
-    parser.add_argument(
-        "--publish",
-        type=Path,
-        metavar="DIR",
-        help="write static pages with an address for each cell, a feed of changes, and JSON",
-    )
-    parser.add_argument(
-        "--changes", action="store_true", help="report what changed from each release to the next"
-    )
-    parser.add_argument(
-        "--twins",
-        action="store_true",
-        help="report where a stream and the unstreamed response to the same request differ",
-    )
-    parser.add_argument("--rescore", action="store_true", help="score the stored captures again")
-    add_selection(parser)
+    changes: bool = flag("report what changed from each release to the next")
+    twins: bool = flag("report where a stream and the unstreamed response to the same request differ")
+    rescore: bool = flag("score the stored captures again")
 
 
-def _matrix(arguments: Namespace) -> int:
-    folder = results_folder(arguments)
-    if arguments.rescore:
+def _matrix(options: Matrix) -> int:
+    folder = options.folder
+    if options.rescore:
         for run in load_runs(folder):
             rescore(RunFiles(folder, run.package, run.version, run.step))
     versions_by_package = {
-        arguments.package: arguments.versions,
-        FRONT_END: arguments.front_end,
-        RUST: arguments.rust,
-        **servers_in(arguments),
+        options.package: options.versions,
+        FRONT_END: options.front_end,
+        RUST: options.rust,
+        **servers_in(options),
     }
-    _record_missing(arguments, versions_by_package, folder)
+    _record_missing(options, versions_by_package, folder)
     runs = [
         run
         for run in load_runs(folder)
@@ -126,132 +82,119 @@ def _matrix(arguments: Namespace) -> int:
     ]
     if not runs:
         raise LabError(f"{folder}: no results; name the releases to record, for example: lab matrix 0.32.0")
-    if arguments.html:
-        write_text(str(arguments.html), matrix_page(runs, scripts.load()))
-    if arguments.publish:
-        files = publish(runs, scripts.load(), arguments.publish, load_clients(folder))
-        tell(f"{len(files)} files in {arguments.publish}")
-    if arguments.json:
+    if options.html:
+        write_text(str(options.html), matrix_page(runs, scripts.load()))
+    if options.publish:
+        files = publish(runs, scripts.load(), options.publish, load_clients(folder))
+        tell(f"{len(files)} files in {options.publish}")
+    if options.json:
         print_json([row for run in runs for row in reporting.score_rows(run)])
-    elif arguments.twins:
-        say(reporting.twin_lines(runs, endpoints_in(arguments)))
-    elif arguments.changes:
-        say(reporting.change_lines(runs, endpoints_in(arguments)))
-    elif not (arguments.html or arguments.publish):
+    elif options.twins:
+        say(reporting.twin_lines(runs, options.endpoint))
+    elif options.changes:
+        say(reporting.change_lines(runs, options.endpoint))
+    elif not (options.html or options.publish):
         say(reporting.summary(runs))
     return 0
 
 
 def _record_missing(
-    arguments: Namespace, versions_by_package: Mapping[str, Sequence[str]], folder: Path
+    options: Selection, versions_by_package: Mapping[str, Sequence[str]], folder: Path
 ) -> list[MatrixRun]:
-    targets = targets_in(arguments)
+    targets = options.targets
     runs: list[MatrixRun] = []
     for package, versions in versions_by_package.items():
-        steps = conditions_in(arguments, package)
-        runs += run_matrix(session_of(arguments, package), versions, targets, folder=folder, steps=steps)
+        steps = options.conditions(package)
+        runs += run_matrix(options.session(package), versions, targets, folder=folder, steps=steps)
     return runs
 
 
-def add_gate(commands: Commands) -> None:
-    """`lab gate`: compare a release, a wheel or a checkout with a base."""
-    parser = lab_command(
-        commands,
-        "gate",
-        _gate,
-        "compare a release or a wheel with a base; exit code 1 if a result became worse",
-        "lab gate --base 0.32.0 --wheel vllm-0.33.1.dev4-cp38-abi3-linux_x86_64.whl",
+class Gate(Results, Selection, needs=("change",)):
+    """Compare a release or a wheel with a base; exit code 1 if a result became worse."""
+
+    base: str = required("an official release", "VERSION")
+    front_end: str = option("an official release as the change", "", "VERSION", one_of="change")
+    release: str = option("a release of --server as the change", "", "VERSION", one_of="change")
+    wheel: Path | None = option("a wheel of vLLM as the change", None, "FILE", one_of="change")
+    source: Path | None = option(
+        "a checkout of vLLM as the change: its Python files over those of the base",
+        None,
+        "DIR",
+        one_of="change",
     )
-    parser.add_argument("--base", required=True, metavar="VERSION", help="an official release")
-    group = parser.add_mutually_exclusive_group(required=True)
-    group.add_argument("--front-end", metavar="VERSION", help="an official release as the change")
-    group.add_argument("--release", metavar="VERSION", help="a release of --server as the change")
-    group.add_argument("--wheel", type=Path, metavar="FILE", help="a wheel of vLLM as the change")
-    group.add_argument(
-        "--source",
-        type=Path,
-        metavar="DIR",
-        help="a checkout of vLLM as the change: its Python files over those of the base",
-    )
-    parser.add_argument("--rust", action="store_true", help="compare the Rust front ends of both")
-    add_server(parser)
-    add_results_folder(parser)
-    add_json(parser)
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the result for a pull request")
-    add_selection(parser)
+    rust: bool = flag("compare the Rust front ends of both")
+    server: str = one_server()
+    json: bool = as_json()
+    markdown: Path | None = option("write the result for a pull request", None, "FILE")
 
 
-def _gate(arguments: Namespace) -> int:
-    lab = session_of(arguments, _compared(arguments))
-    if bool(arguments.server) is not bool(arguments.release):
+def _gate(options: Gate) -> int:
+    lab = options.session(_compared(server=options.server, rust=options.rust))
+    if bool(options.server) is not bool(options.release):
         raise LabError("--server and --release go together: the server, and its release as the change")
-    if arguments.source and arguments.rust:
+    if options.source and options.rust:
         raise LabError("--source has Python files only; compare the Rust front end of a wheel (--wheel)")
-    if arguments.source:
-        lab.prepare(arguments.base)
-        change = use_source(lab.paths, arguments.source, over=arguments.base)
+    if options.source:
+        lab.prepare(options.base)
+        change = use_source(lab.paths, options.source, over=options.base)
+    elif options.wheel:
+        change = use_wheel(lab.paths, options.wheel)
     else:
-        change = arguments.front_end or arguments.release or use_wheel(lab.paths, arguments.wheel)
-    folder, targets = results_folder(arguments), targets_in(arguments)
-    steps = conditions_in(arguments, lab.package)
+        change = options.front_end or options.release
+    folder, targets = options.folder, options.targets
+    steps = options.conditions(lab.package)
     base_runs, change_runs = (
-        run_matrix(lab, [version], targets, folder=folder, steps=steps)
-        for version in (arguments.base, change)
+        run_matrix(lab, [version], targets, folder=folder, steps=steps) for version in (options.base, change)
     )
     comparison = gate(base_runs, change_runs)
-    if arguments.markdown:
-        write_text(str(arguments.markdown), gate_markdown(comparison) + "\n")
-    if arguments.json:
+    if options.markdown:
+        write_text(str(options.markdown), gate_markdown(comparison) + "\n")
+    if options.json:
         print_json(gate_row(comparison))
     else:
         say(gate_lines(comparison))
     return int(not comparison.passed)
 
 
-def _compared(arguments: Namespace) -> str:
+def _compared(*, server: str, rust: bool) -> str:
     """The package whose releases are compared."""
-    return str(arguments.server or (RUST if arguments.rust else FRONT_END))
+    return server or (RUST if rust else FRONT_END)
 
 
-def add_watch(commands: Commands) -> None:
-    """`lab watch`: record new releases; exit code 1 if one is worse or was not recorded."""
-    parser = lab_command(
-        commands,
-        "watch",
-        _watch,
-        "record the releases on the package index that are newer than the results, and report what changed",
-        "lab watch --markdown change.md --publish pages",
+class WatchReleases(Results, Selection):
+    """Record the releases on the package index that are newer than the results, and report what changed.
+
+    Exit code 1 if a release is worse, or was not recorded.
+    """
+
+    rust: bool = flag("the Rust front end (default: the Python one)")
+    server: str = one_server()
+    after: str | None = option(
+        "record the releases after this one (default: the newest result)", None, "VERSION"
     )
-    parser.add_argument("--rust", action="store_true", help="the Rust front end (default: the Python one)")
-    add_server(parser)
-    add_results_folder(parser)
-    parser.add_argument(
-        "--after", metavar="VERSION", help="record the releases after this one (default: the newest result)"
-    )
-    add_json(parser)
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the change report")
-    parser.add_argument("--publish", type=Path, metavar="DIR", help="write the static pages of all results")
-    add_selection(parser)
+    json: bool = as_json()
+    markdown: Path | None = option("write the change report", None, "FILE")
+    publish: Path | None = option("write the static pages of all results", None, "DIR")
 
 
-def _watch(arguments: Namespace) -> int:
-    folder = results_folder(arguments)
-    lab = session_of(arguments, _compared(arguments))
+def _watch(options: WatchReleases) -> int:
+    folder = options.folder
+    lab = options.session(_compared(server=options.server, rust=options.rust))
     report = record_new(
         lab,
         releases(lab.package),
-        targets_in(arguments),
+        options.targets,
         folder=folder,
-        steps=conditions_in(arguments, lab.package),
+        steps=options.conditions(lab.package),
         other_runs=every_run(),
-        after=arguments.after,
+        after=options.after,
     )
-    if arguments.markdown:
-        write_text(str(arguments.markdown), report_markdown(report) + "\n")
-    if arguments.publish:
+    if options.markdown:
+        write_text(str(options.markdown), report_markdown(report) + "\n")
+    if options.publish:
         runs = {run.name: run for run in (*every_run(), *load_runs(folder))}
-        publish(list(runs.values()), scripts.load(), arguments.publish, load_clients())
-    if arguments.json:
+        publish(list(runs.values()), scripts.load(), options.publish, load_clients())
+    if options.json:
         print_json(
             {
                 "recorded": list(report.recorded),
@@ -262,3 +205,13 @@ def _watch(arguments: Namespace) -> int:
     else:
         say(report_lines(report))
     return int(not report.passed)
+
+
+RECORD: Final = lab_command(Record, _record, "record --vllm 0.32.0 --stream-interval 1 3 --out captures")
+MATRIX: Final = lab_command(
+    Matrix, _matrix, "matrix 0.13.0 0.14.1 0.32.0 --stream-interval 1 3 --html matrix.html"
+)
+GATE: Final = lab_command(
+    Gate, _gate, "gate --base 0.32.0 --wheel vllm-0.33.1.dev4-cp38-abi3-linux_x86_64.whl"
+)
+WATCH: Final = lab_command(WatchReleases, _watch, "watch --markdown change.md --publish pages")

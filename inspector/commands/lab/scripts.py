@@ -1,57 +1,44 @@
 """`lab fixtures`, `scripts`: the scripts themselves, and their exchange with other projects."""
 
 import json
-from argparse import Namespace
 from pathlib import Path
+from typing import Final
 
 from inspector.capture.errors import LabError
-from inspector.commands.lab.options import add_json, lab_command
-from inspector.commands.shared import write_text
-from inspector.commands.terminal import Commands, print_json, say
+from inspector.commands.lab.options import InLab, lab_command
+from inspector.commands.options import option
+from inspector.commands.shared import as_json, write_text
+from inspector.commands.terminal import print_json, say
 from inspector.lab import reporting, scripts
 from inspector.lab.exchange import disagreement, fixture_of, fixtures_of
 from inspector.lab.vllm_tests import DATA_FILE, TEST_FILE, write_vllm_tests
 
 
-def add_fixtures(commands: Commands) -> None:
-    """`lab fixtures`: read fixtures of CanIToolCall, and write the scripts as such or as tests of vLLM."""
-    parser = lab_command(
-        commands,
-        "fixtures",
-        _fixtures,
-        "exchange scripts with CanIToolCall, or export them as tests for a checkout of vLLM",
-        "lab fixtures canitoolcall/fixtures/gpt-oss/*.jsonl",
-        environments=False,
+class Fixtures(InLab):
+    """Exchange scripts with CanIToolCall, or export them as tests for a checkout of vLLM."""
+
+    files: tuple[Path, ...] = option(
+        "fixtures to read; exit code 1 if one differs", (), "FILE", positional=True
     )
-    parser.add_argument(
-        "files",
-        nargs="*",
-        type=Path,
-        metavar="FILE",
-        help="fixtures to read; exit code 1 if one differs",
+    out: Path | None = option("write the scripts as fixtures", None, "FILE")
+    source_url: str | None = option(
+        "with --out: where the scripts can be read, for their provenance", None, "URL"
     )
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write the scripts as fixtures")
-    parser.add_argument(
-        "--source-url", metavar="URL", help="with --out: where the scripts can be read, for their provenance"
-    )
-    parser.add_argument("--revision", metavar="REV", help="with --out: commit or release of that source")
-    parser.add_argument(
-        "--vllm-tests",
-        type=Path,
-        metavar="DIR",
-        help="write the scripts as a pytest file with data, for a checkout of vLLM 0.24 or newer",
+    revision: str | None = option("with --out: commit or release of that source", None, "REV")
+    vllm_tests: Path | None = option(
+        "write the scripts as a pytest file with data, for a checkout of vLLM 0.24 or newer", None, "DIR"
     )
 
 
-def _fixtures(arguments: Namespace) -> int:
-    if not arguments.files and arguments.out is None and arguments.vllm_tests is None:
+def _fixtures(options: Fixtures) -> int:
+    if not options.files and options.out is None and options.vllm_tests is None:
         raise LabError("nothing to do; pass files of fixtures, --out FILE or --vllm-tests DIR")
-    differing = [path for path in arguments.files if not _agrees(path)]
-    if arguments.out is not None:
-        _write_fixtures(arguments)
-    if arguments.vllm_tests is not None:
-        written, total = write_vllm_tests(arguments.vllm_tests)
-        say(f"{arguments.vllm_tests}: {TEST_FILE}, {DATA_FILE}: {written:,} of {total:,} scripts")
+    differing = [path for path in options.files if not _agrees(path)]
+    if options.out is not None:
+        _write_fixtures(options.out, options.source_url or "", options.revision)
+    if options.vllm_tests is not None:
+        written, total = write_vllm_tests(options.vllm_tests)
+        say(f"{options.vllm_tests}: {TEST_FILE}, {DATA_FILE}: {written:,} of {total:,} scripts")
     return int(bool(differing))
 
 
@@ -66,29 +53,30 @@ def _agrees(path: Path) -> bool:
     return not disagreements
 
 
-def _write_fixtures(arguments: Namespace) -> None:
-    if not (arguments.source_url or "").startswith(("http://", "https://")) or not arguments.revision:
+def _write_fixtures(out: Path, source_url: str, revision: str | None) -> None:
+    if not source_url.startswith(("http://", "https://")) or not revision:
         raise LabError("--out needs --source-url and --revision: a fixture must say where it comes from")
-    rows = [
-        fixture_of(script, source_url=arguments.source_url, revision=arguments.revision)
-        for script in scripts.load()
-    ]
+    rows = [fixture_of(script, source_url=source_url, revision=revision) for script in scripts.load()]
     lines = [json.dumps(row, ensure_ascii=False) for row in rows if row is not None]
-    write_text(str(arguments.out), "".join(f"{line}\n" for line in lines))
-    if str(arguments.out) != "-":
-        say(f"{arguments.out}: {len(lines):,} of {len(rows):,} scripts; the others cannot be expressed")
+    write_text(str(out), "".join(f"{line}\n" for line in lines))
+    if str(out) != "-":
+        say(f"{out}: {len(lines):,} of {len(rows):,} scripts; the others cannot be expressed")
 
 
-def add_scripts(commands: Commands) -> None:
-    """`lab scripts`: list the scripts."""
-    parser = lab_command(commands, "scripts", _scripts, "list the scripts", "lab scripts", environments=False)
-    add_json(parser, "the scripts with token IDs")
+class Scripts(InLab):
+    """List the scripts."""
+
+    json: bool = as_json("the scripts with token IDs as JSON")
 
 
-def _scripts(arguments: Namespace) -> int:
-    if arguments.json:
+def _scripts(options: Scripts) -> int:
+    if options.json:
         print_json([reporting.script_row(script) for script in scripts.load()])
     else:
         for script in scripts.load():
             say(f"{script.name:26}{'' if script.well_formed else 'malformed: '}{script.sentence}")
     return 0
+
+
+FIXTURES: Final = lab_command(Fixtures, _fixtures, "fixtures canitoolcall/fixtures/gpt-oss/*.jsonl")
+SCRIPTS: Final = lab_command(Scripts, _scripts, "scripts")

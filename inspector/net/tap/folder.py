@@ -60,7 +60,7 @@ class FolderSink:
         except (OSError, ValueError) as error:
             words = error.strerror if isinstance(error, OSError) else str(error)
             raise StoreError(
-                f"{folder}: cannot write captures there ({words}); choose another folder with --captures"
+                f"{folder}: cannot write captures there ({words}); choose another folder with --out"
             ) from error
 
     def opened(self, header: Header) -> str:

@@ -80,6 +80,6 @@ def test_a_damaged_response_has_a_line_and_a_healthy_one_has_none(playback: str,
 def test_one_round_says_by_its_exit_code_whether_all_went_well(
     playback: str, tmp_path: Path, model: str, code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    where = ["--base-url", playback, "--model", model, "--captures", str(tmp_path)]
+    where = ["--base-url", playback, "--model", model, "--out", str(tmp_path)]
     assert main(["canary", *where, "--prompt", "hi", "--once"]) == code
     assert len(capsys.readouterr().err.splitlines()) == code

@@ -125,15 +125,15 @@ def test_each_alert_fires_for_its_reason_and_none_for_a_healthy_server(playback:
     ups = [part for name in names for part in ("--upstream", f"{name}={playback}")]
     tap = (sys.executable, "-m", "inspector", "tap", "--port", "0", "--metrics", "0", "--keep", "failing")
     beside = (sys.executable, "-m", "inspector", "canary", "--base-url", f"http://127.0.0.1:{free_port()}/v1")
-    east = (*beside, "--model", "m", "--name", "east", "--metrics", "0", "--captures", tmp_path / "east")
+    east = (*beside, "--model", "m", "--name", "east", "--metrics", "0", "--out", tmp_path / "east")
     east_log, full_log = tmp_path / "east.log", tmp_path / "full.log"
-    full = ("--upstream", f"full={playback}", "--captures", tmp_path / "full")
+    full = ("--upstream", f"full={playback}", "--out", tmp_path / "full")
 
     def metrics_at(log: Path) -> Any:
         return re.search(r"metrics: http://(\S+)/metrics", log.read_text())
 
     with (
-        process(*tap, *ups, "--captures", captures, log=log) as tapping,
+        process(*tap, *ups, "--out", captures, log=log) as tapping,
         process(*east, log=east_log) as canary,
         process(*tap, *full, log=full_log, before=full_disk) as filled,
     ):

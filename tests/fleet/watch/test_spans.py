@@ -201,7 +201,7 @@ def test_mistakes_are_told_in_one_sentence(
 ) -> None:
     with pytest.raises(InspectorError, match="invalid OTLP address"):
         Spans("localhost:4318")
-    words = ["canary", "--base-url", "http://127.0.0.1:1", "--model", "m", "--captures", str(tmp_path)]
+    words = ["canary", "--base-url", "http://127.0.0.1:1", "--model", "m", "--out", str(tmp_path)]
     assert main(words) == 2
     assert "--metrics PORT, --otel" in capsys.readouterr().err
     monkeypatch.setitem(__import__("sys").modules, "opentelemetry.sdk.resources", None)
