@@ -1,11 +1,14 @@
 """Processes for calls: they do not run the program, one that ends fails its own call only, and all end."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import CancelledError
+from collections.abc import Callable, Iterable
+from concurrent.futures import CancelledError, Future
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
@@ -14,6 +17,8 @@ import pytest
 from inspector.capture.errors import StoreError
 from inspector.files.store import load_all
 from inspector.fleet.workers import WorkerEnded, Workers
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -78,7 +83,7 @@ def test_a_process_that_ended_while_it_had_nothing_to_do_fails_no_call() -> None
     workers = Workers(1, prepare=os.getpid)
     pid = workers.submit(os.getpid).result(20)
     os.kill(pid, signal.SIGKILL)
-    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    assert ended([pid])
     assert workers.submit(os.getpid).result(20) != pid
     workers.shutdown()
 
@@ -99,8 +104,8 @@ PREPARED: list[int] = []
 
 def prepared_the_second_time() -> None:
     path = Path(os.environ["NOTES"])
-    path.write_text(f"{path.read_text() if path.exists() else ''}x")
-    if len(path.read_text()) < int(os.environ["FAILS"]):
+    if not path.exists():
+        path.touch()
         raise OSError("not yet")
     PREPARED.append(1)
 
@@ -109,14 +114,10 @@ def was_prepared() -> list[int]:
     return PREPARED
 
 
-@pytest.mark.parametrize(("count", "fails"), [(1, 2), (2, 3)], ids=["alone", "after the one that is copied"])
-def test_no_call_runs_where_preparing_failed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, fails: int
-) -> None:
+def test_no_call_runs_where_preparing_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NOTES", str(tmp_path / "notes"))
-    monkeypatch.setenv("FAILS", str(fails))
-    workers = Workers(count, prepare=prepared_the_second_time)
-    with pytest.raises(OSError, match="not yet"):
+    workers = Workers(1, prepare=prepared_the_second_time)
+    with pytest.raises(WorkerEnded):
         workers.submit(was_prepared).result(20)
     assert workers.submit(was_prepared).result(20) == [1]
     workers.shutdown()
@@ -133,32 +134,21 @@ def unreadable() -> None:
     raise Unreadable("one", "other")
 
 
-def test_exceptions_come_back_and_prints_do_not_disturb(tmp_path: Path) -> None:
+def test_exceptions_come_back_and_neither_prints_nor_interrupts_disturb(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     workers = Workers(1, prepare=os.getpid)
     with pytest.raises(StoreError):
         workers.submit(load_all, tmp_path / "none.jsonl").result(20)
-    assert workers.submit(print, "an answer?").result(20) is None
+    assert workers.submit(print, "a response?", flush=True).result(20) is None
     with pytest.raises(RuntimeError, match="Unreadable: oneother"):
         workers.submit(unreadable).result(20)
     with pytest.raises((AttributeError, TypeError)):  # a function that cannot be named
         workers.submit(lambda: None).result(20)
+    workers.submit(signal.raise_signal, signal.SIGINT).result(20)
     assert workers.submit(sum, [1, 2]).result(20) == 3
     workers.shutdown()
-
-
-def test_calls_run_beside_each_other_and_end_at_once() -> None:
-    workers = Workers(2, prepare=os.getpid)
-    pids = {future.result(20) for future in [workers.submit(os.getpid) for _ in range(20)]}
-    assert len(pids) <= 2
-    running = [workers.submit(time.sleep, 600) for _ in range(3)]
-    until = time.monotonic() + 20
-    while not all(one.running() for one in running[:2]):
-        assert time.monotonic() < until
-        time.sleep(0.01)
-    workers.shutdown(wait=False)
-    for one in running:
-        with pytest.raises((WorkerEnded, CancelledError)):
-            one.result(20)
+    assert capfd.readouterr() == ("", "")
 
 
 FORGETFUL = """
@@ -181,77 +171,99 @@ def test_all_calls_are_made_before_a_program_ends(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 3
 
 
+def ended(pids: Iterable[str | int]) -> bool:
+    """Whether processes end; one that ended may wait for whoever adopted it."""
+    until = time.monotonic() + 20
+    while any(map(running, pids)):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def running(pid: str | int) -> bool:
+    """Whether a thread of it runs: the first may have ended before those that still hold its files."""
+    with suppress(FileNotFoundError):
+        threads = Path(f"/proc/{pid}/task").glob("*/stat")
+        return any(stat.read_text().rpartition(")")[2].split()[0] != "Z" for stat in threads)
+    return False
+
+
 def noted() -> None:
     with Path(os.environ["NOTES"]).open("a") as notes:
         notes.write(f"{os.getpid()}\n")
 
 
-def running(pid: str | int) -> bool:
-    """Whether a process runs; one that ended may wait for whoever adopted it."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-def both(workers: Workers) -> set[int]:
-    """The processes of two workers, which wait for each other."""
-    first, other = (workers.submit(lasting, name) for name in ("first", "other"))
-    return {first.result(20), other.result(20)}
+def both(workers: Workers, call: Callable[[str], int]) -> list[Future[int]]:
+    """Calls that run in two processes, as they wait for each other."""
+    futures = [workers.submit(call, name) for name in ("first", "other")]
+    folder = Path(os.environ["NOTES"]).parent
+    until = time.monotonic() + 20
+    while not all((folder / name).exists() for name in ("first", "other")) and time.monotonic() < until:
+        time.sleep(0.01)
+    return futures
 
 
 def lasting(name: str) -> int:
     folder = Path(os.environ["NOTES"]).parent
-    (folder / name).touch()
+    (folder / name).write_text(str(os.getpid()))
     until = time.monotonic() + 20
     while not all((folder / one).exists() for one in ("first", "other")) and time.monotonic() < until:
         time.sleep(0.01)
     return os.getpid()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="copies of a process are made on Linux only")
+def endless(name: str) -> int:
+    """Never lets another thread of its process run."""
+    (Path(os.environ["NOTES"]).parent / name).write_text(str(os.getpid()))
+    re.fullmatch("(a*)*b", "a" * 100)
+    return os.getpid()
+
+
+@linux
 def test_several_processes_are_copies_of_one_that_prepared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NOTES", str(tmp_path / "notes"))
     workers = Workers(2, prepare=noted)
-    pids = both(workers)
+    pids = {future.result(20) for future in both(workers, lasting)}
     [prepared] = (tmp_path / "notes").read_text().split()
-    assert len(pids) == 2
-    assert int(prepared) not in pids
-    os.kill(int(prepared), signal.SIGKILL)  # the others go on, and a new one prepares itself
-    for pid in pids:
-        os.kill(pid, signal.SIGKILL)
-    until = time.monotonic() + 20
-    while any(map(running, pids)) and time.monotonic() < until:
-        time.sleep(0.01)
-    try:
-        new = workers.submit(os.getpid).result(20)
-    except WorkerEnded:  # of a call that meets a process whose end is not noticed yet
-        new = workers.submit(os.getpid).result(20)
-    assert (tmp_path / "notes").read_text().split() == [prepared, str(new)]
+    assert len(pids | {int(prepared)}) == 3
+    os.kill(int(prepared), signal.SIGKILL)  # the others end too, and a new one prepares
+    assert ended(pids)
+    assert workers.submit(os.getpid).result(20) not in pids
+    assert len((tmp_path / "notes").read_text().split()) == 2
     workers.shutdown()
+
+
+@linux
+def test_processes_end_at_once_in_the_middle_of_a_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOTES", str(tmp_path / "notes"))
+    workers = Workers(2, prepare=os.getpid)
+    calls = [*both(workers, endless), workers.submit(os.getpid)]
+    workers.shutdown(wait=False)
+    for call in calls:
+        with pytest.raises((WorkerEnded, CancelledError)):
+            call.result(20)
+    assert ended({(tmp_path / name).read_text() for name in ("first", "other")})
 
 
 PARENT = """
 import os, signal
 from inspector.fleet.workers import Workers
-from tests.fleet.test_workers import both
+from tests.fleet.test_workers import both, endless
 workers = Workers(2, prepare=os.getpid)
-print(*both(workers), workers.submit(os.getppid).result(), flush=True)
+both(workers, endless)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="copies of a process are made on Linux only")
-def test_copies_end_with_their_parent(tmp_path: Path) -> None:
-    done = subprocess.run(
+@linux
+def test_processes_end_in_the_middle_of_a_call_when_their_parent_is_killed(tmp_path: Path) -> None:
+    subprocess.run(
         [sys.executable, "-c", PARENT], cwd=ROOT, env={**os.environ, "NOTES": str(tmp_path / "notes")},
-        capture_output=True, text=True, timeout=60, check=False,
+        capture_output=True, timeout=60, check=False,
     )  # fmt: skip
-    pids = done.stdout.split()
-    assert len(set(pids)) == 3
-    until = time.monotonic() + 20
-    while (left := list(filter(running, pids))) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert left == []
+    assert ended({(tmp_path / name).read_text() for name in ("first", "other")})
