@@ -2,8 +2,14 @@
 
     kind = 'dropped' AND tokens > 500
 
-DuckDB parses the text to a tree. The tree may have only the columns, operators and functions that are listed
-here, and what runs is DuckDB's own print of it. A text that is no such expression is searched as words.
+The text itself runs, in parentheses, where DuckDB parses it as one expression; any other is searched as
+words. The connection keeps it from files, settings and other programs. What the connection cannot limit is
+rejected in the tree:
+
+- functions that make long values (`repeat`, `range`) and casts to arrays, whose memory it does not count:
+  `lower(repeat(name, 300000000))` takes 4 GB within a limit of 1 GB;
+- patterns of many wildcards: they and those functions end a row before they notice an interrupt;
+- queries: a few words would take all cores for as long as a page may take.
 """
 
 import json
@@ -27,44 +33,28 @@ COLUMNS: Final = {
 }
 """What a filter may name; no name is in both tables."""
 
+_SELECT: Final = "SELECT "
 _LENGTH: Final = 2000
 """DuckDB's parser takes seconds for a text of several thousand parentheses."""
 _WILDCARDS: Final = 3
-"""DuckDB's LIKE takes time in the power of its wildcards, and cannot be interrupted in a row."""
+"""With more, DuckDB 1 takes minutes for a text of 3,000 characters."""
 _ARITHMETIC: Final = frozenset("+-*/%")
 _LIKE: Final = frozenset({"~~", "!~~", "~~*", "!~~*"})
 _FUNCTIONS: Final = (
-    "abs",
-    "contains",
-    "ends_with",
-    "finding",
-    "length",
-    "lower",
-    "mentions",
-    "round",
-    "starts_with",
-    "upper",
-)
-_OPERATORS: Final = frozenset(
-    {
-        "COMPARE_IN",
-        "COMPARE_NOT_IN",
-        "OPERATOR_COALESCE",
-        "OPERATOR_IS_NOT_NULL",
-        "OPERATOR_IS_NULL",
-        "OPERATOR_NOT",
-    }
+    *("abs", "contains", "ends_with", "finding", "length"),
+    *("lower", "mentions", "round", "starts_with", "upper"),
 )
 _CLASSES: Final = frozenset(
     {"BETWEEN", "COLUMN_REF", "COMPARISON", "CONJUNCTION", "CONSTANT", "FUNCTION", "OPERATOR"}
 )
 _EQUALITIES: Final = frozenset({"COMPARE_EQUAL", "COMPARE_NOTEQUAL", "COMPARE_IN", "COMPARE_NOT_IN"})
 _ORDERED: Final = re.compile("COMPARE_(GREATER|LESS)THAN|BETWEEN")
-_NULLS: Final = {
-    "COMPARE_EQUAL": "COMPARE_NOT_DISTINCT_FROM",
-    "COMPARE_NOTEQUAL": "COMPARE_DISTINCT_FROM",
-}
-_QUOTED: Final = re.compile(r"""'(?:[^']|'')*'|"((?:[^"\\]|\\.)*)\"""", re.DOTALL)
+_TEXT: Final = r"'(?:[^']|'')*'"
+_LITERAL: Final = re.compile(_TEXT.encode())
+_REWRITTEN: Final = re.compile(
+    _TEXT + r"""|"((?:[^"\\]|\\.)*)"|\b(finding|mentions)\s*\(|(?<![<>!=])(?:==?|(!=|<>))\s*null\b""",
+    re.DOTALL | re.IGNORECASE,
+)
 _OR: Final = re.compile(r"\bor\b", re.IGNORECASE)
 
 _UNSEARCHED: Final = frozenset({"id", "stamp", "digest"})
@@ -88,13 +78,13 @@ SCHEMA: Final = (
         ) ON capture = id
     """,
     """
-    CREATE MACRO mentions(searched, owner) AS owner IN (
+    CREATE MACRO mentions(owner, searched) AS owner IN (
         SELECT t.id FROM texts t
         WHERE list_bool_and([contains(t.words, word) FOR word IN string_split(lower(searched), ' ')])
     )
     """,
     """
-    CREATE MACRO finding(holds, owner) AS EXISTS (SELECT 1 FROM findings WHERE capture = owner AND holds)
+    CREATE MACRO finding(owner, holds) AS EXISTS (SELECT 1 FROM findings WHERE capture = owner AND holds)
     """,
 )
 """What a connection needs beside the tables."""
@@ -114,17 +104,15 @@ def condition(text: str, ask: Ask) -> str:
     """
     if not text.strip():
         return "true"
-    root = _parsed(text, ask) or _parsed(_search(text), ask)
-    if root is None:
+    parsed = _parsed(text, ask) or _parsed(_search(text), ask)
+    if parsed is None:
         raise FilterError("it cannot be read as an expression or as words; shorten it")
+    sql, root = parsed
     for node in _nodes(root):
         _check(node)
-    columns = [COLUMNS[node["column_names"][0].lower()] for node in _nodes(root) if "column_names" in node]
-    for node in _nodes(root):
-        _rewrite(node, ask)
-    join = any(column.table is Table.FINDINGS for column in columns)
+    join = any(COLUMNS[name].table is Table.FINDINGS for name in map(_column, _nodes(root)) if name)
     source = "captures LEFT JOIN findings ON capture = id" if join else "captures"
-    return f"c.id IN (SELECT id FROM {source} WHERE {_printed(root, ask)})"
+    return f"c.id IN (SELECT id FROM {source} WHERE {_by_numbers(sql, root)})"
 
 
 def is_expression(text: str, ask: Ask) -> bool:
@@ -155,43 +143,39 @@ def _literal(value: str | int) -> str:
     return str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'"
 
 
-def _parsed(text: str, ask: Ask) -> _Node | None:
-    """The tree of a text that is one expression with a truth value."""
+def _parsed(text: str, ask: Ask) -> tuple[str, _Node] | None:
+    """The SQL and the tree of a text that is one expression with a truth value."""
     if len(text) > _LENGTH:
         raise FilterError(f"longer than {_LENGTH:,} characters; shorten it")
     clean = text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode("utf-8")
-    node = _select(_QUOTED.sub(_single_quoted, clean), ask)
-    frame = _select("1", ask)
-    if node is None or frame is None:
-        return None
-    roots = node.pop("select_list", [])
-    del frame["select_list"]
-    return roots[0] if node == frame and len(roots) == 1 and _is_condition(roots[0]) else None
+    expression = _REWRITTEN.sub(_rewritten, clean.strip("; \t\r\n"))
+    sql = f"({expression}\n)"
+    # By itself, so that it closes no parenthesis of ours; in them, so that it has no clause behind.
+    root = _tree(expression, ask) and _tree(sql, ask)
+    return (sql, root) if root is not None and _is_condition(root) else None
 
 
-def _single_quoted(match: re.Match[str]) -> str:
-    """A text in double quotes, which name columns in SQL, as a text; in filters columns need no quotes."""
-    return match[0] if match[1] is None else _literal(re.sub(r"\\(.)", r"\1", match[1], flags=re.DOTALL))
+def _rewritten(match: re.Match[str]) -> str:
+    """Text in double quotes, in which filters have no names; the capture for macros; `= NULL` as meant."""
+    quoted, macro, unequal = match.groups()
+    if quoted is not None:
+        return _literal(re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL))
+    if macro is not None:
+        return f"{macro}(id, "
+    if match[0].startswith("'"):
+        return match[0]
+    return " IS NULL" if unequal is None else " IS NOT NULL"
 
 
-def _select(expressions: str, ask: Ask) -> _Node | None:
-    [[tree]] = ask("SELECT json_serialize_sql(?)", [f"SELECT {expressions}"])
+def _tree(expression: str, ask: Ask) -> _Node | None:
+    """The tree of the one expression that a text selects; None for any other text."""
+    [[tree]] = ask("SELECT json_serialize_sql(?)", [_SELECT + expression])
     try:
         statements = json.loads(tree).get("statements", [])
     except RecursionError:
         raise FilterError("nested too deeply") from None
-    return statements[0]["node"] if len(statements) == 1 else None
-
-
-def _printed(root: _Node, ask: Ask) -> str:
-    [[frame]] = ask("SELECT json_serialize_sql('SELECT 1')", [])
-    tree = json.loads(frame)
-    tree["statements"][0]["node"]["select_list"] = [root]
-    try:
-        [[sql]] = ask("SELECT json_deserialize_sql(?::JSON)", [json.dumps(tree)])
-    except RecursionError:
-        raise FilterError("nested too deeply") from None
-    return str(sql).removeprefix("SELECT ")
+    roots = [root for statement in statements for root in statement["node"].get("select_list", [])]
+    return roots[0] if len(roots) == 1 else None
 
 
 def _is_condition(node: _Node) -> bool:
@@ -226,8 +210,6 @@ def _check(node: _Node) -> None:
                 raise FilterError(f"no column {clip(name, 40)}{meant}")
         case {"class": "FUNCTION", "function_name": name}:
             _check_call(name.lower(), _parts(node))
-        case {"class": "OPERATOR", "type": kind} if kind not in _OPERATORS:
-            raise FilterError(f"{kind.lower()} is not available in filters, see docs/scan.md")
         case {"class": kind} if kind not in _CLASSES:
             raise FilterError(f"{kind.lower()} is not available in filters, see docs/scan.md")
         case {"type": kind} if kind in _EQUALITIES:
@@ -241,10 +223,10 @@ def _check_call(name: str, children: Sequence[_Node]) -> None:
             raise FilterError(f"LIKE takes a text with at most {_WILDCARDS} wildcards (% and _)")
     elif name not in _ARITHMETIC and name not in _FUNCTIONS:
         raise FilterError(f"no function {clip(name, 40)}{_meant(name, _FUNCTIONS, {})}")
-    if name == "mentions" and (len(children) != 1 or _text(children[0]) is None):
+    if name == "mentions" and (len(children) != 2 or _text(children[1]) is None):
         raise FilterError("mentions takes one text, e.g. mentions('tool call')")
     if name == "finding" and (
-        len(children) != 1 or any(node.get("function_name") == "finding" for node in _nodes(children[0]))
+        len(children) != 2 or any(node.get("function_name") == "finding" for node in _nodes(children[1]))
     ):
         raise FilterError("finding takes one condition, without another finding(...)")
 
@@ -260,27 +242,23 @@ def _check_values(parts: Sequence[_Node]) -> None:
                 raise FilterError(f"{column.name} is never {_literal(clip(text, 40))}{meant}")
 
 
-def _rewrite(node: _Node, ask: Ask) -> None:
-    """Give macros their capture, compare versions by their numbers, and let `= NULL` mean IS NULL."""
-    parts = _parts(node)
-    if node.get("function_name", "").lower() in {"finding", "mentions"}:
-        key = "arguments" if "arguments" in node else "children"
-        node[key].append(_value("finding(true, id)", ask)[key][1])
-    elif node["type"] in _NULLS and any(map(_is_null, parts)):
-        node["type"] = _NULLS[node["type"]]
-    elif _ORDERED.search(node["type"]) and "version" in map(_column, parts):
+def _by_numbers(sql: str, root: _Node) -> str:
+    """The SQL of a tree, with versions compared by their numbers."""
+    changes: dict[int, tuple[int, str]] = {}
+    data = sql.encode()
+    for node in _nodes(root):
+        parts = _parts(node)
+        if not _ORDERED.search(node["type"]) or "version" not in map(_column, parts):
+            continue
         for part in parts:
+            start = part["query_location"] - len(_SELECT)
             if _column(part) == "version":
-                part["column_names"] = ["version_order"]
-            elif (text := _text(part)) is not None:
-                part.update(_value(_literal(version_order(text)), ask))
-
-
-def _value(text: str, ask: Ask) -> _Node:
-    """The node of a name or a value."""
-    [[tree]] = ask("SELECT json_serialize_sql(?)", [f"SELECT {text}"])
-    value: _Node = json.loads(tree)["statements"][0]["node"]["select_list"][0]
-    return value
+                changes[start] = start + len("version"), "version_order"
+            elif (text := _text(part)) is not None and (literal := _LITERAL.match(data, start)):
+                changes[start] = literal.end(), _literal(version_order(text))
+    for start, (end, new) in sorted(changes.items(), reverse=True):
+        data = data[:start] + new.encode() + data[end:]
+    return data.decode()
 
 
 def _parts(node: _Node) -> list[_Node]:
@@ -304,13 +282,6 @@ def _text(node: _Node) -> str | None:
         }:
             return text
     return None
-
-
-def _is_null(node: _Node) -> bool:
-    match node:
-        case {"literal": {"kind": "NULL_LITERAL"}} | {"value": {"is_null": True}}:
-            return True
-    return False
 
 
 def _meant(word: str, names: Collection[str], labels: Mapping[str, str]) -> str:

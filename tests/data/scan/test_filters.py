@@ -1,5 +1,6 @@
 """Filters: an SQL expression of known columns, or words; no text reaches anything but the rows."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from inspector.data.scan import FilterError, Library, summarise
 from inspector.data.scan.columns import Table
+from inspector.data.scan.filters import condition
 from inspector.files.store import FIXTURES
 from tests.support.archives import rows_in, scanned
 from tests.support.builtin import CAPTURES
@@ -50,6 +52,8 @@ def test_questions_about_findings(library: Library, out: Path) -> None:
     assert kept(library, "kind = 'dropped' AND channel = 'final'") == {
         row["capture"] for row in findings if (row["kind"], row["channel"]) == ("dropped", "final")
     }
+    assert library.is_expression("tokens >= null")
+    assert amount(library, "tokens >= null") == 0
     assert amount(library, "findings = 0 OR kind = 'dropped'") == dropped + amount(library, "kind IS NULL")
 
 
@@ -90,6 +94,7 @@ def test_versions_are_compared_by_their_numbers(library: Library) -> None:
         ("started_at > 'noon'", "invalid timestamp"),
         ("finding(finding(kind = 'dropped'))", "without another finding"),
         ("mentions(name)", "mentions takes one text"),
+        ("mentions('tool', 'call')", "mentions takes one text"),
         ("x" * 5000, "longer than 2,000 characters"),
     ],
 )
@@ -112,6 +117,9 @@ REJECTED = (
     "repeat('a', 10000000000) = 'x'",
     "lower(repeat('a', 3000000000)) = 'x'",
     "len(range(10000000000)) > 1",
+    "CASE WHEN tokens > 5 THEN NULL::INT[100000] END IS NULL",
+    "(SELECT count(*) FROM duckdb_secrets()) > 1",
+    "write_log('x') IS NULL",
     "name || name = 'x'",
     "name ~ '(a*)*b'",
     "name LIKE '%e_%e_%e_%e_%e_%z'",
@@ -133,6 +141,15 @@ WORDS = (
     "tokens > 1; DROP TABLE captures",
     "tokens > 1; SELECT 1",
     "1 = 1) OR (1 = 1",
+    "1 = 1)) OR ((1 = 1",
+    "true) UNION SELECT id FROM captures WHERE (true",
+    "1 = 1 */ OR /* true",
+    "SELECT id FROM captures",
+    "FROM captures",
+    "COPY captures TO '/tmp/x.csv'",
+    "ATTACH '/tmp/x.db' AS x",
+    "PRAGMA version",
+    "SET enable_external_access = true",
     "1 = 1 UNION SELECT 1",
     "tokens > 1 FROM captures",
     "tokens > 1 LIMIT 1",
@@ -248,10 +265,48 @@ FRAGMENTS = (
 )
 
 
-@given(text=st.text(max_size=60) | st.lists(st.sampled_from(FRAGMENTS.split())).map(" ".join))
+any_text = st.text(max_size=60) | st.lists(st.sampled_from(FRAGMENTS.split())).map(" ".join)
+
+
+@given(text=any_text)
 def test_any_text_has_an_answer_or_a_filter_error(text: str, library: Library) -> None:
     try:
         counts = library.counts(text)
     except FilterError:
         return
     assert counts.captures + counts.unread <= 19
+
+
+@given(text=any_text.filter(str.strip))
+def test_any_text_stays_in_its_parentheses(text: str, library: Library) -> None:
+    try:
+        sql = condition(text, library._rows)
+    except FilterError:
+        return
+    query = ["SELECT 1 FROM captures c WHERE ", sql, " AND after"]
+    [[tree]] = library._rows("SELECT json_serialize_sql(?)", ["".join(query)])
+    [statement] = json.loads(tree)["statements"]
+    parts = statement["node"].pop("where_clause")["children"]
+    assert [part["class"] for part in parts] == ["SUBQUERY", "COLUMN_REF"]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT * FROM read_csv('/etc/passwd')",
+        "SELECT * FROM read_text('{folder}/../x')",
+        "SELECT * FROM glob('/etc/*')",
+        "SELECT getenv('HOME')",
+        "SELECT * FROM in_python",
+        "COPY captures TO '/tmp/x.csv'",
+        "ATTACH '/tmp/x.db'",
+        "INSTALL httpfs",
+        "SET enable_external_access = true",
+        "SET memory_limit = '100GB'",
+    ],
+)
+def test_the_connection_reaches_nothing_but_its_folder(statement: str, library: Library) -> None:
+    in_python = rows_in(library.folder)
+    assert in_python
+    with pytest.raises(FilterError):
+        library._rows(statement.format(folder=library.folder))
