@@ -31,7 +31,7 @@ def on_full_disk(*words: str | Path) -> "subprocess.CompletedProcess[str]":
         resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
 
     return subprocess.run(
-        [sys.executable, *map(str, words)],
+        [sys.executable, "-B", *map(str, words)],
         capture_output=True,
         text=True,
         cwd=ROOT,

@@ -28,7 +28,7 @@ def test_a_full_disk_ends_the_recording_in_one_sentence_with_whole_lines(tmp_pat
     with raw_server(answering([*SAID, DONE])) as server:
         done = subprocess.run(
             [
-                *(sys.executable, "-c", _RECORD, "record", "--base-url", server.v1),
+                *(sys.executable, "-B", "-c", _RECORD, "record", "--base-url", server.v1),
                 *("--model", "m", "--prompt", "Hello", "--out", str(out)),
             ],
             capture_output=True,

@@ -308,7 +308,7 @@ except StoreError as error:
 def test_a_disk_that_fills_up_keeps_the_whole_lines_written_before(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     printed = subprocess.run(
-        [sys.executable, "-c", FILLS_UP, str(path)],
+        [sys.executable, "-B", "-c", FILLS_UP, str(path)],
         capture_output=True,
         text=True,
         check=True,

@@ -123,7 +123,8 @@ def test_each_alert_fires_for_its_reason_and_none_for_a_healthy_server(playback:
     log, captures = tmp_path / "tap.log", tmp_path / "captures"
     names = ("good", "lossy", "failing")
     ups = [part for name in names for part in ("--upstream", f"{name}={playback}")]
-    tap = (sys.executable, "-m", "inspector", "tap", "--port", "0", "--metrics", "0", "--keep", "failing")
+    tap = (sys.executable, "-B", "-m", "inspector", "tap")
+    tap = (*tap, "--port", "0", "--metrics", "0", "--keep", "failing")
     beside = (sys.executable, "-m", "inspector", "canary", "--base-url", f"http://127.0.0.1:{free_port()}/v1")
     east = (*beside, "--model", "m", "--name", "east", "--metrics", "0", "--out", tmp_path / "east")
     east_log, full_log = tmp_path / "east.log", tmp_path / "full.log"

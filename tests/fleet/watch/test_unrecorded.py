@@ -71,7 +71,7 @@ def recorded_by(sink: Sink, capture: Capture, between: Callable[[], object] = la
 def test_what_the_system_refuses_is_counted_said_and_audited(reason: str, tmp_path: Path) -> None:
     limit, most = FAULTS[reason]
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(tmp_path), str(int(limit)), str(most)],
+        [sys.executable, "-B", "-c", PROGRAM, str(tmp_path), str(int(limit)), str(most)],
         capture_output=True,
         text=True,
         cwd=ROOT,

@@ -33,7 +33,7 @@ def test_a_full_disk_does_not_reach_the_program_that_is_recorded(room_bytes: int
 
     with raw_server(answering([*SAID, DONE])) as server:
         done = subprocess.run(
-            [sys.executable, "-c", PROGRAM, str(tmp_path / "out.jsonl"), server.address + CHAT],
+            [sys.executable, "-B", "-c", PROGRAM, str(tmp_path / "out.jsonl"), server.address + CHAT],
             capture_output=True,
             cwd=ROOT,
             preexec_fn=limit,
@@ -57,7 +57,7 @@ def test_a_file_without_room_for_its_header_is_not_left_behind(tmp_path: Path) -
         "from inspector.files.store import open_writer; from inspector.capture.capture import *\n"
         f"open_writer({str(file)!r}, Header(endpoint=Endpoint.CHAT))"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, cwd=ROOT, check=False)
+    done = subprocess.run([sys.executable, "-B", "-c", program], capture_output=True, cwd=ROOT, check=False)
     assert b"StoreError" in done.stderr.splitlines()[-1]
     assert not file.exists()
 
