@@ -1,0 +1,116 @@
+"""What the commands print about the built-in captures and some texts, kept in files.
+
+`python -m tests.support.golden` writes the files again; the difference shows what a change says otherwise.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from inspector.files.store import builtin
+from tests.support.command import ROOT, inspector
+
+__all__ = ["FOLDER", "NAMES", "file", "printed"]
+
+FOLDER: Final = ROOT / "tests" / "commands" / "golden"
+_CAPTURES: Final = {row.name: row.path.relative_to(ROOT).as_posix() for row in builtin()}
+_TOOL: Final = _CAPTURES["chat-tool-call-leak-vllm-0.14.1"]
+_WHOLE: Final = _CAPTURES["chat-whole-vllm-0.14.1"]
+_OTHERS: Final = {
+    "several files": [
+        ["audit", _TOOL, _WHOLE],
+        ["report", _TOOL, "--against", _WHOLE, "--html", "-"],
+        ["compare", _TOOL, _WHOLE],
+        ["compare", _WHOLE, _CAPTURES["responses-whole-vllm-0.14.1"]],
+    ],
+    "logs": [
+        ["diagnose", "fixtures/logs/vllm-0.13.0.log.gz"],
+        ["diagnose", "fixtures/logs/vllm-0.14.1.log.gz", "--all"],
+    ],
+    "data": [
+        ["lint", "fixtures/lint/evaluation-of-raw-harmony.jsonl"],
+        ["lint", "fixtures/lint/evaluation-of-transcripts.jsonl"],
+        ["rollout", "fixtures/rollout/tool-loops.jsonl"],
+    ],
+}
+_POSTS: Final = ROOT / "tests" / "issues" / "posts.yaml"
+NAMES: Final = (*_CAPTURES, *_OTHERS, "texts")
+
+_ELSEWHERE: Final = (
+    r"(?s)<style>.*?</style>",
+    r"(?s)<script.*?</script>",
+    r"<meta [^>]*>",
+    r"(?s)<figure class='hi picture'>.*?</figure>",
+    r"(?s)<details[^>]*><summary>All tokens</summary>.*?</details>",
+    r"(?s)<details><summary>Request</summary>.*?</details>\n?",
+)
+"""Of a report: what its own tests check, and what is no text."""
+
+
+def file(name: str) -> Path:
+    """The file that has what was printed."""
+    return FOLDER / f"{name.replace(' ', '-')}.txt"
+
+
+def printed(name: str) -> str:
+    """What the commands of one file print now."""
+    if name == "texts":
+        return "".join(f"# {link}\n{_run(['diagnose', '--around'], text)}" for link, text in _texts())
+    return "".join(map(_run, _commands(name)))
+
+
+def _commands(name: str) -> list[list[str]]:
+    if name in _OTHERS:
+        return _OTHERS[name]
+    path = _CAPTURES[name]
+    if "-long-" in name:
+        return [["audit", path], ["diagnose", path]]
+    return [
+        ["audit", "--all", path],
+        ["diagnose", "--all", path],
+        ["report", path, "--markdown", "-"],
+        ["report", path, "--html", "-"],
+    ]
+
+
+def _run(words: list[str], text: str = "") -> str:
+    done = inspector(*words, stdin=text.encode())
+    said = (done.stdout + done.stderr).decode()
+    if "report" in words:
+        for pattern in _ELSEWHERE:
+            said = re.sub(pattern, "", said)
+    if "--html" in words:
+        said = re.sub(r"(?=<(?:h\d|p|dt|li|tr|pre|figcaption|polyline)\b)", "\n", said)
+    said = re.sub(r"(harmony-inspector|oss-harmony) \d[\w.]*", r"\1 *", said)  # of this environment
+    return f"$ inspector {' '.join(words)}\n{said}exit code {done.returncode}\n\n"
+
+
+def _texts() -> Iterator[tuple[str, str]]:
+    """The first two texts of each kind of post."""
+    seen: dict[str, int] = {}
+    for post in _posts():
+        seen[post["kind"]] = seen.get(post["kind"], 0) + 1
+        if seen[post["kind"]] <= 2:
+            yield post["link"], post["text"]
+
+
+@cache
+def _posts() -> list[dict[str, Any]]:
+    posts: list[dict[str, Any]] = yaml.safe_load(_POSTS.read_text("utf-8"))
+    return posts
+
+
+def _main() -> None:
+    FOLDER.mkdir(exist_ok=True)
+    for path in FOLDER.glob("*.txt"):
+        path.unlink()
+    for name in NAMES:
+        file(name).write_text(printed(name), "utf-8")
+
+
+if __name__ == "__main__":
+    _main()
