@@ -1,22 +1,19 @@
 """What every test run says first, and the real vLLM that several tests ask."""
 
+import re
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 from inspector.lab.install import CPU_PACKAGE, NEWEST, installed
 from inspector.lab.paths import LabPaths, default_root
 from inspector.lab.process import ServerProcess
 from inspector.lab.server import ServerOptions
 from inspector.lab.session import LabSession
-
-# No test asserts a time: a loaded machine is no failure.
-settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("any machine")
+from tests.support import tiers
 
 # A shell starts what it runs in the background (`pytest &`) with Ctrl-C ignored, and programs inherit that.
 # The tests interrupt some.
@@ -26,6 +23,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 TIERS = {"browser": "browser", "lab": "lab"}
 """Marks of folders."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    tiers.load(thorough=not re.search(r"^not .*\bslow\b", config.getoption("markexpr")))
 
 
 @pytest.hookimpl(tryfirst=True)

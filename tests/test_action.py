@@ -141,6 +141,7 @@ def test_only_what_the_lock_names_is_installed() -> None:
     assert all("--require-hashes -r" in line and "requirements.lock" in line for line in installs)
 
 
+@pytest.mark.slow
 def test_a_package_of_the_workspace_is_not_run(runner: Runner) -> None:
     (runner.workspace / "inspector").mkdir()
     (runner.workspace / "inspector" / "__init__.py").write_text("raise SystemExit('of the workspace')")
@@ -188,6 +189,7 @@ def test_a_server_is_probed_with_its_key_and_prompts(runner: Runner) -> None:
     assert not [path for path in files if b"sk-of-a-secret" in path.read_bytes()]
 
 
+@pytest.mark.slow
 def test_a_server_is_compared_with_a_baseline(runner: Runner, playback: str) -> None:
     asked = {"base_url": playback, "baseline_url": playback, "repeat": "3", "endpoint": "chat"}
     worse = runner.step("inspect", model=f"{WHOLE} {TOOL}", out="worse", **asked)

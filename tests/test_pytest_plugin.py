@@ -29,6 +29,7 @@ def elsewhere(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pyt
     return pytester
 
 
+@pytest.mark.slow
 def test_the_example_finds_the_client_that_breaks(elsewhere: pytest.Pytester) -> None:
     elsewhere.makepyfile(test_cut=CUT, test_recorded=RECORDED)
     options = ("--harmony-report", "report.json", "--harmony-captures", "kept/captures")

@@ -12,6 +12,8 @@ import venv
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import inspector
 from inspector import types
 
@@ -68,6 +70,7 @@ def test_every_type_that_the_library_returns_has_a_public_name() -> None:
     assert {kind.__qualname__ for each in public for kind in returned(each) if id(kind) not in named} == set()
 
 
+@pytest.mark.slow
 def test_a_program_that_uses_the_library_passes_mypy_strict(tmp_path: Path) -> None:
     program = tmp_path / "consumer.py"
     program.write_text(PROGRAM)

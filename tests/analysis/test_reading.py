@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.analysis.audit import audit
@@ -61,7 +61,6 @@ def test_a_stream_that_grows_event_by_event_reads_the_same(capture: Capture) -> 
 
 
 @given(st.sampled_from(sorted(HABITS)), st.integers(1, 9))
-@settings(max_examples=30, deadline=None)
 def test_served_streams_read_the_same_however_they_grow(habit: str, at_once: int) -> None:
     capture = serve(habit, encode(TEXT), at_once).capture
     assert looked_at(growing(capture)) == looked_at(read(capture))

@@ -58,25 +58,29 @@ def seen(events: Sequence[Event], finish: str = "stop") -> Inspection:
 
 # -- bombs --------------------------------------------------------------------------------------------
 
-BOMBS = {
-    "comments": (FIRST + b":\n" * 10_500_000, "lines"),
-    "fewer comments": (FIRST + b":\n" * (EVENTS + 1), "events"),
-    "blank lines": (FIRST + b"\n" * (LINES + 1), "lines"),
-    "carriage returns": (FIRST + b"\r" * (2 * LINES + 1), "lines"),
-    "tiny events": (FIRST + b"data:\n\n" * (EVENTS + 1), "events"),
-    "responses": ((FIRST + b"data: [DONE]\n\n") * (CAPTURES + 1), "responses"),
-    "ends": (FIRST + b"data: [DONE]\n\n" * 150_000, "responses"),
-    "ids as JSON": (b"[" + b"1," * TOKENS + b"1]", "token IDs"),
-    "ids as text": (b"1 " * (TOKENS + 1), "token IDs"),
-    "blank lines of a capture": (OWN + b"\n" * 10_000_000, "lines"),
-    "events of a capture": (OWN + b'{"data":""}\n' * (EVENTS + 2), "lines"),
-    "much of anything": (FIRST + b"data: " + b"x" * 100 * 2**20, "MiB when decompressed"),
-}
+
+def bombs() -> dict[str, tuple[bytes, str]]:
+    """Contents, and words of the sentence that refuses each."""
+    return {
+        "comments": (FIRST + b":\n" * 10_500_000, "lines"),
+        "fewer comments": (FIRST + b":\n" * (EVENTS + 1), "events"),
+        "blank lines": (FIRST + b"\n" * (LINES + 1), "lines"),
+        "carriage returns": (FIRST + b"\r" * (2 * LINES + 1), "lines"),
+        "tiny events": (FIRST + b"data:\n\n" * (EVENTS + 1), "events"),
+        "responses": ((FIRST + b"data: [DONE]\n\n") * (CAPTURES + 1), "responses"),
+        "ends": (FIRST + b"data: [DONE]\n\n" * 150_000, "responses"),
+        "ids as JSON": (b"[" + b"1," * TOKENS + b"1]", "token IDs"),
+        "ids as text": (b"1 " * (TOKENS + 1), "token IDs"),
+        "blank lines of a capture": (OWN + b"\n" * 10_000_000, "lines"),
+        "events of a capture": (OWN + b'{"data":""}\n' * (EVENTS + 2), "lines"),
+        "much of anything": (FIRST + b"data: " + b"x" * 100 * 2**20, "MiB when decompressed"),
+    }
 
 
+@pytest.mark.slow
 def test_bombs_are_refused_in_one_sentence_below_a_ceiling_of_time_and_memory(tmp_path: Path) -> None:
-    names = []
-    for number, (plain, _) in enumerate(BOMBS.values()):
+    names, contents = [], bombs()
+    for number, (plain, _) in enumerate(contents.values()):
         content = gzip.compress(plain, 5) if number % 2 else zstandard.compress(plain)
         assert len(content) < 2**20
         names.append(str(tmp_path / f"{number}.bin"))
@@ -95,8 +99,8 @@ def test_bombs_are_refused_in_one_sentence_below_a_ceiling_of_time_and_memory(tm
         check=False,
     )
     told = done.stderr.splitlines()
-    assert (done.returncode, len(told), done.stdout) == (2, len(BOMBS), "")
-    for line, (bomb, (_, words)) in zip(told, BOMBS.items(), strict=True):
+    assert (done.returncode, len(told), done.stdout) == (2, len(contents), "")
+    for line, (bomb, (_, words)) in zip(told, contents.items(), strict=True):
         assert words in line, (bomb, line)
 
 
@@ -123,6 +127,7 @@ def test_more_choices_than_are_read_are_unknown_and_accuse_nobody() -> None:
     assert "Only the first 1,024 choices" in found.verdict.sentence
 
 
+@pytest.mark.slow
 def test_findings_are_listed_to_a_bound_and_counted_beyond() -> None:
     head, text = encode("<|start|>assistant<|channel|>final<|message|>"), encode("hi")
     lost = [chunk({}, [*head, *text, 200007]) for _ in range(FINDINGS + 5)]
@@ -161,6 +166,7 @@ def tool_calls(count: int) -> Inspection:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("read", "size"),
     [
@@ -194,6 +200,7 @@ def test_an_endless_header_is_read_to_its_end_without_the_reference_parser() -> 
     assert "more than 4,096 tokens" in str(closed.findings[0].delivered)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     ["z" * 50_000, "a\u0301" * 30_000, "!" * 50_000, " " * 50_000, "漢" * 30_000],

@@ -19,6 +19,7 @@ def switching() -> Iterator[None]:
     gc.enable()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("switching")
 def test_the_collector_runs_once_no_thread_pauses_it() -> None:
     """Each page of the dashboard pauses it in a thread of its own."""

@@ -41,6 +41,7 @@ def on_full_disk(*words: str | Path) -> "subprocess.CompletedProcess[str]":
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [[], ["yesterday's"]])
 @pytest.mark.parametrize(("command", "option"), OUTPUTS)
 def test_a_report_is_complete_or_not_there(
@@ -62,6 +63,7 @@ def test_a_report_is_complete_or_not_there(
     assert [path.read_text() for path in out.parent.iterdir()] == before
 
 
+@pytest.mark.slow
 def test_a_probe_that_could_not_begin_can_be_started_again(tmp_path: Path) -> None:
     for _ in range(2):
         done = on_full_disk("-c", PROBE, tmp_path / "probe")

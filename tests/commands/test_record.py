@@ -23,6 +23,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 def test_a_full_disk_ends_the_recording_in_one_sentence_with_whole_lines(tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     with raw_server(answering([*SAID, DONE])) as server:

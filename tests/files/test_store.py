@@ -114,6 +114,7 @@ def bomb(blocks: int) -> bytes:
     return b"\x1f\x8b\x08" + bytes(7) + block * blocks
 
 
+@pytest.mark.slow
 def test_a_gzip_bomb_is_refused_at_the_limit() -> None:
     content = bomb(64)
     assert len(content) < 2 * 2**20
@@ -141,6 +142,7 @@ def test_a_file_of_endless_parts_is_refused() -> None:
     )
 
 
+@pytest.mark.slow
 def test_two_hundred_megabytes_of_text_read() -> None:
     lines = [b'{"harmony_capture": 1, "endpoint": "chat"}', *[b'{"data": "%s"}' % (b"x" * 10**6)] * 200]
     content = b"\n".join(lines)
@@ -149,6 +151,7 @@ def test_two_hundred_megabytes_of_text_read() -> None:
     assert len(capture.events) == 200
 
 
+@pytest.mark.slow
 def test_two_hundred_megabytes_of_anything_else_are_refused() -> None:
     for piece in (b"Dear diary, ", b"[", b'{"a": ', b"\xff\x00\x01\x02", b"1 2 x "):
         assert refusal(piece * (200 * 10**6 // len(piece))).startswith("f")

@@ -4,13 +4,12 @@ import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.issues.catalogue import catalogue, read_catalogue
 from inspector.issues.closest import closest
 from inspector.issues.diagnosis import DiagnosisOutcome
-from inspector.issues.issue import Issue
 from inspector.issues.json_rows import diagnosis_row
 from inspector.issues.text import diagnose_text
 from tests.support.entries import ENTRY, written
@@ -66,9 +65,9 @@ def test_a_description_names_no_cause_and_blames_nobody() -> None:
     assert all(row["id"] and row["title"] and row["settle"] for row in rows)
 
 
-@pytest.mark.parametrize("issue", catalogue(), ids=lambda issue: issue.id)
-def test_every_entry_has_one_thing_that_settles_it(issue: Issue) -> None:
-    assert diagnose_text(DESCRIPTION).settles(issue).strip()
+def test_every_entry_has_one_thing_that_settles_it() -> None:
+    diagnosis = diagnose_text(DESCRIPTION)
+    assert [issue.id for issue in catalogue() if not diagnosis.settles(issue).strip()] == []
 
 
 @pytest.mark.parametrize(
@@ -95,7 +94,6 @@ def test_a_hostile_query_is_only_words(text: str) -> None:
     assert len(closest("content null")) == 3
 
 
-@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_any_text_is_a_query(text: str) -> None:
     assert len(closest(text)) <= 3

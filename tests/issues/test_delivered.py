@@ -10,8 +10,9 @@ from inspector.files.store import FIXTURES, load
 from inspector.inspection.inspection import inspect
 from inspector.issues.issue import Side
 from tests.support.faults import Fault, Piece, Response, capture_of, faulty, responses
+from tests.support.tiers import choose
 
-RESPONSES = 120
+RESPONSES = choose(40, 120)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

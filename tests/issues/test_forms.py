@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.analysis.audit import Code, audit
@@ -140,7 +140,6 @@ def test_every_violation_has_an_entry() -> None:
     ),
     st.sampled_from([Endpoint.TOKENS, Endpoint.CHAT, Endpoint.COMPLETIONS]),
 )
-@settings(max_examples=400, deadline=None)
 def test_every_rejection_of_the_reference_parser_has_an_answer(ids: list[int], endpoint: Endpoint) -> None:
     choice = {"index": 0, "delta": {}, "text": "", "token_ids": ids}
     payload = ids if endpoint is Endpoint.TOKENS else {"choices": [choice]}

@@ -13,6 +13,7 @@ from inspector.issues.ranking import possible_on
 from inspector.lab.results import OTHER_SERVERS, MatrixRun, captures_of, load_runs
 from inspector.protocol.engines import DEFAULT, ENGINES, UNKNOWN, Engine
 from inspector.views.summary import fixes
+from tests.support.tiers import part
 from tools.cause_rates import Mode, as_mode
 
 OF_VLLM = re.compile(r"vLLM|\b0\.[123]\d\b|--(?:tool|reasoning|enable|enforce|override|generation|stream)")
@@ -40,7 +41,7 @@ def advice(inspection: Inspection) -> Iterator[str]:
 def test_a_named_server_gets_no_advice_for_vllm(run: MatrixRun) -> None:
     wrong = {
         words
-        for _, _, capture in captures_of(run)
+        for _, _, capture in part(captures_of(run), RUNS.index(run))
         for words in advice(inspect(capture))
         if OF_VLLM.search(words) or LINK.search(words)
     }
@@ -93,7 +94,7 @@ def _with_own_ids(run: MatrixRun) -> Iterator[Capture]:
 def test_a_dump_with_the_token_ids_of_a_server_is_read_as_that_servers(run: MatrixRun) -> None:
     captures = list(_with_own_ids(run))
     assert captures
-    for capture in captures:
+    for capture in part(captures, DYNAMO.index(run)):
         named, dumped = inspect(capture), inspect(as_mode(capture, Mode.DUMP))
         assert dumped.reading.engine is named.reading.engine
         assert dumped.reading.engine is not UNKNOWN

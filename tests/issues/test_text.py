@@ -7,12 +7,12 @@ from itertools import repeat
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.issues.catalogue import catalogue
 from inspector.issues.diagnosis import DiagnosisOutcome
-from inspector.issues.issue import Issue, Side
+from inspector.issues.issue import Side
 from inspector.issues.ranking import Because
 from inspector.issues.text import diagnose_text
 from inspector.issues.versions import Range
@@ -120,11 +120,13 @@ def test_a_crash_of_a_client_whose_answers_hit_the_token_limit_names_the_limit()
     assert "truncated-by-max-tokens" in crash.next_step
 
 
-@pytest.mark.parametrize("issue", catalogue(), ids=lambda issue: issue.id)
-def test_no_step_holds_for_one_server_where_the_text_holds_for_all(issue: Issue) -> None:
-    steps = [step.text for step in issue.steps]
-    assert not (issue.any_server and any(step.startswith("Start vLLM") for step in steps))
-    assert not any("chat wire format" in step for step in steps), "Codex removed it in February 2026"
+def test_no_step_holds_for_one_server_where_the_text_holds_for_all() -> None:
+    steps = [(issue, step.text) for issue in catalogue() for step in issue.steps]
+    wrong = [issue.id for issue, step in steps if issue.any_server and step.startswith("Start vLLM")]
+    wrong += [
+        issue.id for issue, step in steps if "chat wire format" in step
+    ]  # Codex removed it in February 2026
+    assert wrong == []
 
 
 def test_a_traceback_through_a_parser_of_ones_own_is_told_apart() -> None:
@@ -283,7 +285,6 @@ def test_an_endless_line_does_no_harm() -> None:
     assert diagnosis.answers[0].issue.id == "unknown-role-assistantary"
 
 
-@settings(deadline=None)  # the first text waits for the tables
 @given(st.text(max_size=400))
 def test_any_text_is_diagnosed(text: str) -> None:
     diagnosis = diagnose_text(text)
@@ -305,6 +306,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", HOSTILE, ids=lambda line: line[:20])
 def test_a_hostile_line_takes_no_time(line: str) -> None:
     diagnose_text(repeat(line, 50))

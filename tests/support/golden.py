@@ -45,7 +45,6 @@ _ELSEWHERE: Final = (
     r"(?s)<script.*?</script>",
     r"<meta [^>]*>",
     r"(?s)<figure class='hi picture'>.*?</figure>",
-    r"(?s)<details[^>]*><summary>All tokens</summary>.*?</details>",
     r"(?s)<details><summary>Request</summary>.*?</details>\n?",
 )
 """Of a report: what its own tests check, and what is no text."""

@@ -9,10 +9,11 @@ from inspector import Endpoint, Finding
 from inspector.analysis.audit import FieldTexts, Rejection
 from inspector.analysis.audit.verdict import Verdict
 from inspector.inspection.inspection import Inspection
-from inspector.lab.results import MatrixRun, captures_of
+from inspector.lab.results import MatrixRun, all_runs, captures_of
 from inspector.lab.score import Score
 from inspector.lab.scripts import Script
 from inspector.lab.scripts import load as lab_scripts
+from tests.support.tiers import part
 
 __all__ = ["Seen", "seen", "seen_with_script"]
 
@@ -53,11 +54,14 @@ def _told(script: Script, score: Score, one: Inspection) -> Seen:
 
 
 def seen(run: MatrixRun) -> Sequence[Seen]:
-    """A run with its captures as a user has them: nothing is known but what the server sent."""
+    """A run with its captures as a user has them: nothing is known but what the server sent.
+
+    By the tier it is a part of the captures; which one depends on the run.
+    """
     if run.name not in _SEEN:
         _SEEN[run.name] = [
             _told(_scripts()[name], run.scores[endpoint, name], inspector.inspect(capture))
-            for endpoint, name, capture in captures_of(run)
+            for endpoint, name, capture in part(captures_of(run), all_runs().index(run))
             if name in _scripts()
         ]
     return _SEEN[run.name]
@@ -71,7 +75,7 @@ def seen_with_script(run: MatrixRun) -> Sequence[Seen]:
             run.scores[endpoint, name],
             inspector.inspect(capture, truth=capture.header.script),
         )
-        for endpoint, name, capture in captures_of(run, Endpoint.RESPONSES)
+        for endpoint, name, capture in part(captures_of(run, Endpoint.RESPONSES), all_runs().index(run))
         if name in _scripts() and len(_scripts()[name].turns) == 1
     ]
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from inspector.capture.errors import InspectorError
 from inspector.files.store import loads_all
@@ -54,7 +54,6 @@ def test_any_value_under_any_key_is_audited(value: Any) -> None:
 
 
 @given(mutated_files())
-@settings(max_examples=200)
 def test_values_at_several_places_are_shown_by_every_view(content: bytes) -> None:
     for inspection in inspected(content):
         assert inspection.verdict.sentence.endswith(".")

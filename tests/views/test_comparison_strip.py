@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from inspector.capture.capture import Capture, End
 from inspector.files.store import builtin, load
@@ -93,7 +93,6 @@ def test_comparison_strip_without_ids_is_none() -> None:
     assert comparison_strip(comparison, key="k") is None
 
 
-@settings(deadline=None, max_examples=80)
 @given(left=PIECES, right=PIECES)
 def test_row_has_all_tokens_of_each_side_in_order(left: Sequence[Step], right: Sequence[Step]) -> None:
     captures = chat(left), chat(right)
@@ -184,7 +183,6 @@ def test_folded_equal_sides_keep_only_their_edges() -> None:
     assert made["count"] <= 2 * 24
 
 
-@settings(deadline=None, max_examples=80)
 @given(left=PIECES, right=PIECES)
 def test_folded_row_is_the_row_without_hidden_tokens(left: Sequence[Step], right: Sequence[Step]) -> None:
     whole, made = row(chat(left), chat(right)), folded(chat(left), chat(right))

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.analysis.audit import transmission_of
@@ -84,7 +84,6 @@ def cuts() -> st.SearchStrategy[list[int]]:
 
 
 @pytest.mark.parametrize("steps", [SPLIT, REFUSED], ids=["split characters", "refused runs"])
-@settings(deadline=None)
 @given(places=cuts())
 def test_increments_add_up_to_the_whole_strip_however_the_stream_is_cut(
     steps: list[tuple[str, dict[str, Any]]], places: list[int]
@@ -134,7 +133,6 @@ ABORTED = [
 
 
 @pytest.mark.parametrize(("steps", "words"), ABORTED)
-@settings(deadline=None)
 @given(places=cuts())
 def test_rejected_cells_come_after_the_last_cell(steps: list[str], words: str, places: list[int]) -> None:
     capture = aborted(steps, words)
@@ -176,6 +174,7 @@ def test_stream_that_continues_after_an_error_is_sent_again() -> None:
     assert reads.has["ids"] == encode(steps[0] + "<|start|>assistant")
 
 
+@pytest.mark.slow
 def test_a_late_reader_gets_a_long_stream_in_parts() -> None:
     words = ["the ", "fox ", "🫠", "日"] * 2250
     capture = chat([(THINK, {}), *((word, {"reasoning": word}) for word in words)])
@@ -276,7 +275,6 @@ def patched(before: Pipeline | None, change: PipelineChange) -> Pipeline:
 
 @pytest.mark.parametrize("with_ids", [True, False], ids=["tokens", "pieces"])
 @pytest.mark.parametrize("steps", [SPLIT, REFUSED], ids=["split characters", "refused runs"])
-@settings(deadline=None, max_examples=30)
 @given(places=cuts())
 def test_changes_of_the_picture_add_up_to_the_whole_one(
     steps: list[tuple[str, dict[str, Any]]], with_ids: bool, places: list[int]

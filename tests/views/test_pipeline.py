@@ -8,6 +8,7 @@ import inspector
 from inspector.files.store import FIXTURES
 from inspector.lab.results import MatrixRun, captures_of, every_run
 from tests.support.pictures import check
+from tests.support.tiers import part
 
 RUNS = [
     pytest.param(run, id=f"{run.package}-{run.version}-si{run.stream_interval}{run.steps}", marks=marks)
@@ -18,7 +19,7 @@ RUNS = [
 
 @pytest.mark.parametrize("run", RUNS)
 def test_every_capture_of_the_matrix(run: MatrixRun) -> None:
-    for endpoint, script, capture in captures_of(run):
+    for endpoint, script, capture in part(captures_of(run)):
         check(inspector.inspect(capture, name=f"{endpoint}-{script}"))
 
 

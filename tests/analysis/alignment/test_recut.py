@@ -5,7 +5,7 @@ from functools import cache
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import inspector
@@ -58,7 +58,6 @@ def test_every_script_has_one_verdict_in_other_events(recut: Callable[[Capture, 
 
 
 @given(st.data(), st.sampled_from([split, merged]))
-@settings(max_examples=300, deadline=None)
 def test_any_cut_gives_one_verdict(data: st.DataObject, recut: Callable[[Capture, Random], Capture]) -> None:
     capture = data.draw(st.sampled_from(streams()))
     again = recut(capture, data.draw(st.randoms(use_true_random=False)))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.analysis.audit import KINDS, Finding, Kind, audit, explain
@@ -39,7 +39,6 @@ def sound(findings: Sequence[Finding], capture: Capture, tokens: Sequence[int]) 
 
 
 @given(mutated(), st.booleans())
-@settings(max_examples=300, deadline=None)
 def test_any_stream_is_read_and_its_findings_have_sound_places(capture: Capture, with_truth: bool) -> None:
     truth = (
         encode("<|channel|>final<|message|>Hi<|end|>x<|start|>assistantary<|message|>")
@@ -60,7 +59,6 @@ def test_any_stream_is_read_and_its_findings_have_sound_places(capture: Capture,
 
 
 @given(st.lists(JSON, max_size=6), st.sampled_from(Endpoint), st.sampled_from(EventKind))
-@settings(max_examples=150, deadline=None)
 def test_any_json_is_read(payloads: list[Any], endpoint: Endpoint, kind: EventKind) -> None:
     events = [Event(json.dumps(payload), None, "", kind) for payload in payloads]
     audit(read(Capture(header=Header(endpoint=endpoint), events=events)))
@@ -85,6 +83,7 @@ def test_deep_nesting_is_read() -> None:
         audit(read(Capture(header=Header(endpoint=endpoint), events=[Event(payload) for payload in data])))
 
 
+@pytest.mark.slow
 def test_an_error_of_any_depth_is_told() -> None:
     for depth in range(700, 1000):
         body = '{"error":{"message":' + "[" * depth + "]" * depth + "}}"
@@ -141,6 +140,7 @@ def seconds(capture: Capture) -> float:
     return time.process_time() - start
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "hostile",
     [every_delta_wrong, the_same_letter, one_event, calls_nobody_made, many_items],

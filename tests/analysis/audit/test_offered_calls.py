@@ -153,6 +153,7 @@ def test_several_tools_are_named_or_counted() -> None:
     assert said("f", "g", "h").endswith("calls 3 tools that the request does not offer.")
 
 
+@pytest.mark.slow
 def test_thousands_of_calls_and_tools_are_not_multiplied() -> None:
     """Five thousand findings that each list five thousand tools are gigabytes of JSON."""
     many = 600

@@ -322,6 +322,7 @@ def test_every_difference_has_a_sentence_a_severity_and_a_row() -> None:
     assert [row["id"] for row in prompt_token_rows(parsed)] == list(parsed.ids)
 
 
+@pytest.mark.slow
 def test_long_prompts_are_drawn_in_part_with_their_differences() -> None:
     messages = [{"role": "user", "content": f"question {number} " + "word " * 2000} for number in range(300)]
     text = "".join(f"<|start|>user<|message|>{message['content']}<|end|>" for message in messages)
@@ -334,6 +335,7 @@ def test_long_prompts_are_drawn_in_part_with_their_differences() -> None:
     assert sum(len(block["tokens"]) for block in blocks["blocks"] if block["kind"] == "message") <= 8_000
 
 
+@pytest.mark.slow
 def test_time_stays_bounded_for_prompts_that_were_made_to_cost_it() -> None:
     started = time.process_time()
     same = [{"role": "user", "content": "a"}] * 4000

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.data.lint import Column, Form, Row, Table, lint, lint_table
@@ -52,7 +52,6 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(VALUES, max_size=3), TEXTS, IDS)
 def test_no_row_stops_the_check(values: list[Any], text: str, ids: list[int]) -> None:
     columns = [Column(str(form), form) for form in Form]
@@ -78,7 +77,6 @@ def test_a_column_is_recognized_or_not_whatever_is_in_it(row: dict[str, Any]) ->
     assert report.rows == 1
 
 
-@settings(max_examples=150, deadline=None)
 @given(TEXTS, IDS)
 def test_places_are_inside_the_value(text: str, ids: list[int]) -> None:
     for size, found in ((len(text), check_text(text)), (len(ids), check_ids(ids))):

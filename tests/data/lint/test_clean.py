@@ -13,8 +13,9 @@ from pyarrow import parquet
 from inspector.data.lint import Column, Form, LintReport, lint
 from inspector.protocol.harmony.text import text_of
 from tests.support.conversations import chat_messages, conversations, harmony_messages, rendered, training
+from tests.support.tiers import choose
 
-ROWS = 1000
+ROWS = choose(200, 1000)
 
 
 @pytest.fixture(scope="module")

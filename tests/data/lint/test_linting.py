@@ -193,6 +193,7 @@ def test_a_damaged_sample_is_a_row_that_cannot_be_read(tmp_path: Path, method: i
     assert (report.rows, report.counts[Rule.UNREADABLE_ROW]) == (2, 1)
 
 
+@pytest.mark.slow
 def test_a_sample_is_not_expanded_beyond_the_size_of_a_row(tmp_path: Path) -> None:
     path = tmp_path / "log.eval"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:

@@ -1,6 +1,6 @@
 """Whatever two turns hold, a drift is found exactly where the tokens part."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.data.rollout import Turn, drifts
@@ -14,7 +14,6 @@ IDS = st.lists(
 ).map(lambda parts: [one for part in parts for one in part])
 
 
-@settings(max_examples=200, deadline=None)
 @given(IDS, IDS, IDS)
 def test_the_first_drift_is_where_the_tokens_part(
     prompt: list[int], generated: list[int], following: list[int]

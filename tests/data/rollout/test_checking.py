@@ -296,6 +296,7 @@ def test_every_key_of_the_answer_is_json() -> None:
     assert ANALYSIS.startswith("<|channel|>" + rows[0]["breaks"][0]["drifts"][0]["seen"][:10])
 
 
+@pytest.mark.slow
 def test_conversations_that_interleave_beyond_those_held_are_counted_once(tmp_path: Path) -> None:
     many = 4_097
     rows = [vllm(PROMPT, CALLED, session_id=f"s{place}") for place in range(many)]
@@ -309,6 +310,7 @@ def test_conversations_that_interleave_beyond_those_held_are_counted_once(tmp_pa
     assert "4,097 later turns not compared" in report.taken
 
 
+@pytest.mark.slow
 def test_nothing_compared_for_lack_of_room_is_said(tmp_path: Path) -> None:
     names = [f"s{place}" for place in range(4_097)]
     report = report_of(tmp_path, [vllm(PROMPT, CALLED, session_id=name) for name in [*names, *names]])

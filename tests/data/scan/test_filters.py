@@ -197,6 +197,7 @@ def test_what_is_nested_deeply_is_answered_or_rejected(library: Library) -> None
             continue
 
 
+@pytest.mark.slow
 def test_a_query_has_a_limit_of_time_and_of_memory(library: Library) -> None:
     with pytest.raises(FilterError, match="no answer in"):
         library._rows("SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b", seconds=0.2)

@@ -48,6 +48,7 @@ def peak_bytes(place: Path, out: Path) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_the_memory_of_a_scan_does_not_grow_with_the_number_of_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -168,6 +168,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_a_scan_that_was_killed_goes_on_and_leaves_no_process(tmp_path: Path) -> None:
     id_lists(tmp_path / "in", 300)
     out, script = tmp_path / "out", tmp_path / "killed.py"
@@ -200,6 +201,7 @@ def ends_with_one(batch: Sequence[Item]) -> Rows:
     return rows_of_batch(batch)
 
 
+@pytest.mark.slow
 def test_a_process_that_ends_takes_only_its_file_along(tmp_path: Path) -> None:
     id_lists(tmp_path / "in", 8)
     items = items_of(tmp_path / "in")

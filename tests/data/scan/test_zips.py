@@ -41,6 +41,7 @@ def test_every_method_of_compression_is_read(method: int, tmp_path: Path) -> Non
     assert errors(tmp_path / "x.zip") == [None, None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA])
 def test_a_member_that_expands_without_bound_is_not_expanded(method: int, tmp_path: Path) -> None:
     (tmp_path / "x.zip").write_bytes(packed(method, bomb=b"7 " * (17 * 2**20), fine=CONTENT))

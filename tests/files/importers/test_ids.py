@@ -44,6 +44,7 @@ def test_a_list_without_its_end_is_read_with_a_doubt(text: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_million_ids_read() -> None:
     ids = list(range(1_000_000))
     text = json.dumps(ids)

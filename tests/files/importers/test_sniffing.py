@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.capture.capture import Endpoint, Event, parse, render
@@ -128,7 +128,6 @@ def mutated(draw: st.DrawFn) -> bytes:
     ]
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     content=mutated()
     | st.binary(max_size=300)

@@ -119,13 +119,14 @@ def prometheus_reading(targets: dict[str, str], folder: Path) -> Iterator[tuple[
         yield f"http://127.0.0.1:{port[1]}/api/v1", lambda look: tried(scraping, look, log)
 
 
+@pytest.mark.slow
 def test_each_alert_fires_for_its_reason_and_none_for_a_healthy_server(playback: str, tmp_path: Path) -> None:
     log, captures = tmp_path / "tap.log", tmp_path / "captures"
     names = ("good", "lossy", "failing")
     ups = [part for name in names for part in ("--upstream", f"{name}={playback}")]
-    tap = (sys.executable, "-B", "-m", "inspector", "tap")
-    tap = (*tap, "--port", "0", "--metrics", "0", "--keep", "failing")
-    beside = (sys.executable, "-m", "inspector", "canary", "--base-url", f"http://127.0.0.1:{free_port()}/v1")
+    python = (sys.executable, "-B", "-m", "inspector")
+    tap = (*python, "tap", "--port", "0", "--metrics", "0", "--keep", "failing")
+    beside = (*python, "canary", "--base-url", f"http://127.0.0.1:{free_port()}/v1")
     east = (*beside, "--model", "m", "--name", "east", "--metrics", "0", "--out", tmp_path / "east")
     east_log, full_log = tmp_path / "east.log", tmp_path / "full.log"
     full = ("--upstream", f"full={playback}", "--out", tmp_path / "full")

@@ -67,6 +67,7 @@ def recorded_by(sink: Sink, capture: Capture, between: Callable[[], object] = la
     sink.ended(run, capture.end or End(at_s=1.0, cut=False))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reason", FAULTS)
 def test_what_the_system_refuses_is_counted_said_and_audited(reason: str, tmp_path: Path) -> None:
     limit, most = FAULTS[reason]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from inspector.analysis.audit import Kind
 from inspector.capture.capture import Capture, ClosedBy, End, Endpoint, Event, Header
@@ -383,7 +383,6 @@ def test_several_captures_stand_in_one_list_against_the_reference() -> None:
     ]
 
 
-@settings(deadline=None, max_examples=60)
 @given(left=PIECES, right=PIECES)
 def test_any_two_streams_compare_and_mirror_each_other(left: Sequence[Step], right: Sequence[Step]) -> None:
     there, back = compared(chat(left), chat(right)), compared(chat(right), chat(left))

@@ -2,7 +2,7 @@ import random
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.inspection.compare import Fold, Lane, Sides, Stretch, folds, lay
@@ -32,7 +32,6 @@ def edits(left: list[int], right: list[int]) -> int:
     return row[-1]
 
 
-@settings(deadline=None)
 @given(left=FEW, right=FEW)
 def test_stretches_cover_both_sides_with_the_fewest_edits(left: list[int], right: list[int]) -> None:
     sides = lay(left, right)
@@ -72,7 +71,6 @@ def test_a_place_finds_its_partner_and_a_lost_one_has_none() -> None:
     assert sides.span_to_right(2, 2) is None
 
 
-@settings(deadline=None)
 @given(left=FEW, right=FEW, context=st.integers(0, 5), marks=st.lists(st.integers(0, 40), max_size=4))
 def test_folds_hide_only_equal_items_and_nothing_that_is_to_stay(
     left: list[int], right: list[int], context: int, marks: list[int]
@@ -124,6 +122,7 @@ def streams(length: int) -> dict[str, tuple[list[int], list[int]]]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", streams(6))
 def test_a_context_window_of_tokens_is_covered_whatever_it_holds(name: str) -> None:
     left, right = streams(LARGE)[name]

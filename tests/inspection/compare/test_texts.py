@@ -1,4 +1,4 @@
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.inspection.compare import DiffPart, FieldPair, Lane, diff
@@ -7,7 +7,6 @@ from inspector.inspection.compare.texts import pair_fields
 TEXT = st.text(st.sampled_from("ab c\n<>&\u202e\U0001f44b\U0001f3fd\ufffd"), max_size=60)
 
 
-@settings(deadline=None)
 @given(left=TEXT, right=TEXT)
 def test_pieces_hold_both_texts_whole(left: str, right: str) -> None:
     parts = diff(left, right)

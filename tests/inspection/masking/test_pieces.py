@@ -1,5 +1,7 @@
 """Stand-ins of texts whose pieces are known."""
 
+import pytest
+
 from inspector.inspection.masking.pieces import MaskedTexts
 from inspector.inspection.masking.standins import Standins
 
@@ -36,6 +38,7 @@ def test_the_name_of_a_special_token_is_no_piece_of_a_known_text() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_request_may_have_many_texts() -> None:
     """In seconds, also where none of them is known."""
     pieces = texts_of(" ".join(f"word{number * number % 9973}" for number in range(40_000)))

@@ -81,13 +81,14 @@ def test_several_members_are_one_answer() -> None:
 
 
 BOMBS = {
-    "one line": gzip.compress(b"data: " + bytes(200 * 2**20)),
+    "one line": gzip.compress(b"data: ") + gzip.compress(bytes(2**20)) * 200,
     "comments": gzip.compress(b":\n" * (EVENTS + 1)),
-    "blank lines": gzip.compress(b"\n" * 6_000_000),
+    "blank lines": gzip.compress(b"\n" * 10**6) * 6,
     "long after the member": gzip.compress(WHOLE) + b"x" * (64 * 2**20),
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_a_bomb_is_recorded_to_a_bound_and_says_so(bomb: str) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF)

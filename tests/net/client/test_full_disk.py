@@ -26,6 +26,7 @@ with inspector.recording_client(sys.argv[1]) as http:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room_bytes", [0, 1, 100, 700])
 def test_a_full_disk_does_not_reach_the_program_that_is_recorded(room_bytes: int, tmp_path: Path) -> None:
     def limit() -> None:

@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.capture.capture import Capture, Endpoint, Event
@@ -31,7 +31,6 @@ def played(capture: Capture, fault: str) -> None:
         served_response(capture, endpoint, dict(capture.header.request), parse_faults(fault))
 
 
-@settings(max_examples=60)
 @given(mutated(), st.sampled_from(sorted(FAULTS)))
 def test_any_capture_is_played_with_any_fault(capture: Capture, name: str) -> None:
     played(capture, asked(name))

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.capture.capture import Event, EventKind
@@ -14,7 +14,6 @@ EVENTS = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(EVENTS, max_size=300), st.integers(1, 40))
 def test_packed_events_come_out_as_they_went_in(events: list[Event], piece: int) -> None:
     packed = PackedEvents()

@@ -2,6 +2,8 @@ import gc
 import tracemalloc
 from pathlib import Path
 
+import pytest
+
 from inspector.capture.capture import End, Event
 from inspector.net.runs.registry import Registry
 from inspector.net.runs.run import TAIL, Look
@@ -20,6 +22,7 @@ CAPTURE = chat(
 )
 
 
+@pytest.mark.slow
 def test_a_token_costs_a_run_at_most_400_bytes() -> None:
     words = [(ids, f" w{number}") for number in range(20_000) if (ids := encode(f" {number % 1000}"))]
     registry = Registry(None)

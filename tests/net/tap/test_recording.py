@@ -125,6 +125,7 @@ def test_a_sink_that_fails_does_not_end_the_answer(caplog: pytest.LogCaptureFixt
     assert "recording stopped" in caplog.text
 
 
+@pytest.mark.slow
 def test_other_clients_are_served_while_packed_bytes_are_recorded() -> None:
     packed = gzip.compress(b"data: 1\n\n" * 400_000)
     answers: dict[str, Answer] = {

@@ -356,6 +356,7 @@ def test_an_event_is_passed_on_as_soon_as_it_has_ended(end: bytes) -> None:
         assert event.replace(b"[1]", b"null") in rewriter.receive(end * 2)
 
 
+@pytest.mark.slow
 def test_a_long_event_and_one_without_end_take_linear_time_and_pass() -> None:
     piece = b"x" * 65536
     rewriter = EventRewriter(keeps_logprobs=True)

@@ -3,6 +3,8 @@
 import json
 from dataclasses import replace
 
+import pytest
+
 import inspector
 from inspector import Kind
 from inspector.capture.capture import render
@@ -77,13 +79,18 @@ def test_a_capture_of_the_matrix_is_not_called_a_file_of_the_user() -> None:
 def test_labels_have_the_verdicts_known_without_an_audit() -> None:
     session = Session()
     assert open_file(session, "mine.jsonl", as_file(chat([OPENING, ("Hi", {}), CLOSED]))) == ""
-    long = [("Hi", {"content": "Hi"})] * 20_001
-    assert open_file(session, "long.jsonl", as_file(chat([OPENING, *long, CLOSED]))) == ""
     label = labels(session)
     assert label("mine.jsonl") == "✕ mine.jsonl · your file"
-    assert label("long.jsonl") == "long.jsonl · your file"
     assert {label(row.name).partition(" ")[0] for row in builtin()} == {"✕", "!", "✓"}
     assert label(LEAK).startswith("✕ Reasoning leaked")
+
+
+@pytest.mark.slow
+def test_a_long_capture_is_not_audited_for_its_label() -> None:
+    session = Session()
+    long = [("Hi", {"content": "Hi"})] * 20_001
+    assert open_file(session, "long.jsonl", as_file(chat([OPENING, *long, CLOSED]))) == ""
+    assert labels(session)("long.jsonl") == "long.jsonl · your file"
 
 
 def test_the_first_selection_is_the_first_error_with_tokens() -> None:

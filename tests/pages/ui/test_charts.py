@@ -1,5 +1,7 @@
 """The timeline's figure: as many tokens as there are, each channel's own, in ms or s."""
 
+import pytest
+
 import inspector
 from pages.ui.charts import timeline
 from tests.support.streams import chat
@@ -40,6 +42,7 @@ def test_without_times_there_is_no_figure() -> None:
     assert timeline("no times", 0, "light", inspector.inspect(capture)) is None
 
 
+@pytest.mark.slow
 def test_a_long_stream_is_drawn_with_few_points() -> None:
     steps = [("<|channel|>final<|message|>", {}), *[(" a", {"content": " a"})] * 20_000, ("<|return|>", {})]
     drawn = timeline("long", 0, "dark", inspector.inspect(chat(steps, gap_s=0.001)))

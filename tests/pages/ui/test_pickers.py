@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from streamlit.proto.Common_pb2 import FileURLs
 from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRec
 
+import pages.ui.opening  # noqa: F401 -- what it sets is tested
 from pages.ui.pickers import plain
 
 

@@ -184,6 +184,7 @@ def test_any_messages_and_any_count_give_an_answer(
     assert not places or (places[0], places[-1]) == (0, len(found.ids))
 
 
+@pytest.mark.slow
 def test_the_work_grows_with_the_messages_not_faster() -> None:
     def cost(count: int) -> float:
         messages = [dataclasses.replace(CALL, text=f"a{place}") for place in range(count)]

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.protocol.harmony.text import text_of, texts
@@ -40,6 +40,5 @@ def test_texts_joined_are_the_text(text: str) -> None:
 
 
 @given(st.lists(st.integers(0, 199997), max_size=30))
-@settings(deadline=None)
 def test_texts_joined_are_one_decoding_of_all_bytes(ids: list[int]) -> None:
     assert "".join(texts(ids)) == text_of(ids) == b"".join(map(token_bytes, ids)).decode("utf-8", "replace")

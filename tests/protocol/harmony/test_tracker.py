@@ -2,7 +2,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from openai_harmony import Conversation, HarmonyError, Message, Role, StreamableParser
 
@@ -245,7 +245,6 @@ def first_message_of_the_parser(ids: Sequence[int]) -> tuple[int, str] | None:
 
 
 @given(PIECES)
-@settings(max_examples=150, deadline=None)
 def test_the_first_rejection_has_the_first_message_of_the_parser(pieces: list[str]) -> None:
     ids = encode("".join(pieces))
     refused = [event for event in HarmonyTracker().receive(ids) if isinstance(event, TokenRejected)]
@@ -274,7 +273,6 @@ REPEATED = st.lists(
 
 
 @given(REPEATED)
-@settings(max_examples=150, deadline=None)
 def test_a_header_that_comes_again_changes_nothing(
     messages: list[tuple[list[int], list[list[int]], list[int]]],
 ) -> None:
@@ -302,6 +300,7 @@ def test_a_header_is_read_up_to_a_bound(size: int, is_read: bool) -> None:
     assert (last.at, "4,096" in last.words) == (size - 1, not is_read)
 
 
+@pytest.mark.slow
 def test_the_cache_of_headers_is_bounded_and_the_others_are_read_as_well() -> None:
     names = [f"f{number}" for number in range(5000)]
     ids = encode("<|channel|>final<|message|>Hi<|end|>")
@@ -343,7 +342,6 @@ def test_the_reference_parser_closes_every_body_also_within_a_character(body: li
     st.lists(st.integers(0, 80), max_size=8),
 )
 @example(["<|message|>", "<|start|>", "<|end|>"], [(1, -1)], [2])
-@settings(max_examples=150, deadline=None)
 def test_the_transcript_does_not_depend_on_how_tokens_are_cut(
     pieces: list[str], outside: list[tuple[int, int]], cuts: list[int]
 ) -> None:
@@ -373,7 +371,6 @@ MESSAGES = st.lists(
 
 
 @given(MESSAGES)
-@settings(max_examples=100, deadline=None)
 def test_rendered_conversations_are_read_as_the_reference_parser_reads_them(
     parts: list[tuple[str, str | None, str | None, str]],
 ) -> None:

@@ -3,7 +3,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.capture.capture import Event, EventKind
@@ -171,7 +171,6 @@ CHUNKS = st.fixed_dictionaries(
 
 
 @given(st.lists(CHUNKS, max_size=12), st.booleans())
-@settings(max_examples=200, deadline=None)
 def test_the_short_way_for_common_chunks_reads_what_json_reads(
     chunks: list[dict[str, Any]], raw: bool
 ) -> None:

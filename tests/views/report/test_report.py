@@ -16,7 +16,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.analysis.audit import explain
@@ -286,7 +286,6 @@ def test_hostile_text_stays_in_code_in_the_bug_report() -> None:
 TEXT = st.text(st.sampled_from("<>&`'\"\n \u202e\x00\ud800ab"), max_size=20)
 
 
-@settings(deadline=None, max_examples=60)
 @given(generated=TEXT, delivered=TEXT, name=TEXT)
 def test_any_capture_becomes_a_page_and_a_bug_report(generated: str, delivered: str, name: str) -> None:
     spelled = generated.encode("utf-8", "replace").decode()

@@ -1,7 +1,7 @@
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.analysis.audit import Kind
@@ -48,7 +48,6 @@ HARMONY = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=200)
 @given(ids=HARMONY)
 def test_minimal_list_fails_and_no_token_can_be_omitted(ids: list[int]) -> None:
     words = rejection_words(ids)
