@@ -37,6 +37,14 @@ _OTHERS: Final = {
         ["rollout", "fixtures/rollout/tool-loops.jsonl"],
     ],
 }
+_NOTEBOOK: Final = """HarmonyError                              Traceback (most recent call last)
+Cell In[7], line 3
+      1 parser = openai_harmony.StreamableParser(encoding, role=Role.ASSISTANT)
+      2 for token in tokens:
+----> 3     parser.process(token)
+
+HarmonyError: Unexpected token 200005 while expecting start token 200006
+"""
 _POSTS: Final = ROOT / "tests" / "issues" / "posts.yaml"
 NAMES: Final = (*_CAPTURES, *_OTHERS, "texts")
 
@@ -89,7 +97,9 @@ def _run(words: list[str], text: str = "") -> str:
 
 
 def _texts() -> Iterator[tuple[str, str]]:
-    """The first two texts of each kind of post."""
+    """A traceback of a notebook, one that was cut, and the first two texts of each kind of post."""
+    yield "a notebook", _NOTEBOOK
+    yield "a notebook, cut", _NOTEBOOK.partition("\n\n")[0]
     seen: dict[str, int] = {}
     for post in _posts():
         seen[post["kind"]] = seen.get(post["kind"], 0) + 1

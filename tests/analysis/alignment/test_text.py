@@ -23,6 +23,7 @@ def test_pieces_stand_each_as_early_as_it_can() -> None:
 def test_pieces_are_whole_tokens_before_they_are_letters() -> None:
     borders = [0, 3, 5, 8]  # "cat", " a", " at"
     assert embed_tokens("cat a at", borders, [" at"]) == [(2, 3)]
+    assert embed_tokens("cat a at", borders, ["cat", " at"]) == [(0, 1), (2, 3)]
     assert embed_tokens("cat a at", borders, ["at"]) is None
     gaps, rest = embed_or_align("14 of 4", ["4"])
     assert ([("14 of 4"[gap.start : gap.end]) for gap in gaps], rest) == (["14 of "], [])

@@ -162,6 +162,22 @@ def test_a_bug_report_of_a_real_capture_names_no_folder(name: str) -> None:
     assert "/home/somebody" not in text
 
 
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("C:\\logs\\run 7.txt", "'run 7.txt'"),
+        ("stream.jsonl.gz", "stream.jsonl.gz"),
+        ("export.har#2", "export.har-2.jsonl"),
+        ("vllm-0.23.0-si3/chat-tool_call", "chat-tool_call.jsonl"),
+        ("#", "-.jsonl"),
+        ("", "capture.jsonl"),
+    ],
+)
+def test_a_capture_that_is_no_file_is_replayed_under_the_name_of_its_download(name: str, file: str) -> None:
+    text = markdown_report(replace(stored("chat-whole-vllm-0.14.1"), name=name))
+    assert f"\npython -m inspector audit {file}\n" in text
+
+
 def test_the_bug_report_ends_in_a_script_that_fails_as_it_says() -> None:
     text = markdown_report(stored("chat-unexpected-token-swallowed-vllm-0.32.0"))
     assert "### The shortest token list that still fails (3 tokens)" in text
