@@ -108,11 +108,13 @@ def test_a_head_that_does_not_end_is_closed(port: int, sent: bytes, trickle: byt
         assert closed(connection, trickle)
 
 
+@pytest.mark.slow
 def test_a_body_that_does_not_end_is_closed(port: int) -> None:
     with opened(port, BODY) as connection:
         assert closed(connection)
 
 
+@pytest.mark.slow
 def test_streams_and_websockets_stay(port: int) -> None:
     with connect(f"ws://127.0.0.1:{port}/echo") as websocket:
         assert len(httpx.get(f"http://127.0.0.1:{port}/stream").content) == 50
@@ -128,6 +130,7 @@ def test_many_half_requests_leave_room(port: int) -> None:
         connection.close()
 
 
+@pytest.mark.slow
 def test_a_program_without_room_for_connections_says_one_line(tmp_path: Path) -> None:
     program = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))\n"

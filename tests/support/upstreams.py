@@ -111,7 +111,7 @@ class Flood(Echo):
         await send({"type": "http.response.start", "status": 200, "headers": list(SSE)})
         for _ in range(4000):
             try:
-                async with asyncio.timeout(3):
+                async with asyncio.timeout(1):
                     await send({"type": "http.response.body", "body": self.block, "more_body": True})
             except TimeoutError:
                 self.left.set()
