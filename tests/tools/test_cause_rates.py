@@ -9,6 +9,8 @@ from inspector.files.store import FIXTURES
 from tools.cause_rates import Mode, NamedCauses, fixture_names, matrix_names, unstreamed_names
 from tools.causes import load
 
+pytestmark = pytest.mark.sweep
+
 TABLE = load()
 FLOORS = {Mode.WHOLE: 0.98, Mode.UNVERSIONED: 0.975, Mode.DUMP: 0.97}
 UNSTREAMED_FLOORS = {Mode.WHOLE: 1.0, Mode.DUMP: 0.985}

@@ -13,6 +13,7 @@ FLOORS = {MessageSource.MESSAGES: 995, MessageSource.ITEMS: 675}
 """Captures with all IDs right; `python -m bench.responses` counts them."""
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("source", MessageSource)
 def test_no_reconstruction_is_wrong_where_certain(source: MessageSource) -> None:
     reconstructions = [graded for run in all_runs() for graded in run_reconstructions(run, source)]
