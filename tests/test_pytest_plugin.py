@@ -88,7 +88,7 @@ def test_a_project_with_an_inspector_of_its_own_is_tested_as_without_the_plugin(
         cwd=work,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
     assert "1 passed, 1 error" in done.stdout, done.stdout + done.stderr

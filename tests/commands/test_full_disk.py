@@ -36,7 +36,7 @@ def on_full_disk(*words: str | Path) -> "subprocess.CompletedProcess[str]":
         text=True,
         cwd=ROOT,
         preexec_fn=limit,
-        timeout=60,
+        timeout=180,
         check=False,
     )
 

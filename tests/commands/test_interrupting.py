@@ -17,7 +17,7 @@ STARTED = f"import subprocess, sys, tests.conftest; subprocess.run([sys.executab
 def test_a_run_in_the_background_starts_programs_that_can_be_interrupted() -> None:
     for program, said in ((ASKED, "False"), (STARTED, "True")):
         shell = ["bash", "-c", 'trap "" INT; exec "$@"', "bash", sys.executable, "-c", program]
-        done = subprocess.run(shell, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+        done = subprocess.run(shell, cwd=ROOT, capture_output=True, text=True, timeout=180, check=True)
         assert done.stdout.strip() == said
 
 

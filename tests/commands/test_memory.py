@@ -30,7 +30,7 @@ def test_a_small_file_needs_little_memory(room_mib: int, code: int) -> None:
         capture_output=True,
         text=True,
         cwd=ROOT,
-        timeout=60,
+        timeout=180,
         check=False,
     )
     assert done.returncode == code, done.stderr

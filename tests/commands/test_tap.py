@@ -45,7 +45,7 @@ def command(*more: str, limit_kib: str = "unlimited") -> Iterator[tuple[str, sub
 
 def refusal(*more: str) -> str:
     """What the command says when it does not start."""
-    done = subprocess.run(words(*more), cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(words(*more), cwd=ROOT, capture_output=True, text=True, timeout=180, check=False)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     return done.stderr

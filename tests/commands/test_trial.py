@@ -115,7 +115,7 @@ def test_what_is_stopped_by_hand_is_never_called_the_same(runs: str) -> None:
     def stalls(_: Asked) -> Iterator[bytes]:
         yield from stream(SAID[:3], end=False)
         asked.release()
-        server.release.wait(30)
+        server.release.wait(120)
 
     with raw_server({CHAT: stalls}) as server:
         words = ["compare", "--ask", server.v1, server.v1, "--model", "m", "--prompt", "x", "--runs", runs]

@@ -18,7 +18,7 @@ def test_a_probe_runs_beside_the_page_and_keeps_its_rows_in_the_folder_of_captur
     with raw_server(WHOLE) as server:
         run = probes.start(plan(server.v1, budget=Budget(requests=4)))
         assert probes.get(run.id) is run is probes.runs()[0]
-        assert run.wait(20)
+        assert run.wait(120)
     assert run.probe is not None
     assert len(run.probe.rows) == 4
     assert (tmp_path / f"probe-{run.id}" / "rows.jsonl").read_text().count("\n") == 4
@@ -29,9 +29,9 @@ def test_stop_keeps_what_was_done() -> None:
     answers, count = counted(20)
     with raw_server(answers) as server:
         run = probes.start(plan(server.v1, budget=Budget(requests=100_000)))
-        assert count.wait(20)
+        assert count.wait(120)
         run.stop()
-        assert run.wait(20)
+        assert run.wait(120)
     assert run.probe is not None
     assert run.probe.stopped
     assert 2 < len(run.probe.rows) < 100_000
@@ -39,7 +39,7 @@ def test_stop_keeps_what_was_done() -> None:
 
 def test_a_server_that_is_not_there_is_a_sentence() -> None:
     run = Probes(Registry(None)).start(plan(f"http://127.0.0.1:{free_port()}/v1"))
-    assert run.wait(20)
+    assert run.wait(120)
     assert run.probe is None
     assert run.trouble.startswith("connection refused at")
 
@@ -50,7 +50,7 @@ def test_the_oldest_that_has_ended_gives_way() -> None:
 
     def begun() -> ProbeRun:
         run = probes.start(plan(address))
-        assert run.wait(20)
+        assert run.wait(120)
         return run
 
     first, *_, last = [begun() for _ in range(KEPT + 1)]

@@ -24,7 +24,7 @@ LOG = gzip.decompress((ROOT / "fixtures" / "logs" / "vllm-0.13.0.log.gz").read_b
 
 
 def page(**query: str) -> AppTest:
-    app = AppTest.from_file(str(ROOT / "pages" / "diagnose.py"), default_timeout=60)
+    app = AppTest.from_file(str(ROOT / "pages" / "diagnose.py"), default_timeout=180)
     for name, value in query.items():
         app.query_params[name] = value
     app.run()
@@ -123,7 +123,7 @@ def test_a_log_is_read_plain_and_packed(pack: Callable[[bytes], bytes]) -> None:
 
 
 def test_a_log_that_was_opened_on_replay_is_read_without_another_upload() -> None:
-    app = AppTest.from_file(str(ROOT / "pages" / "diagnose.py"), default_timeout=60)
+    app = AppTest.from_file(str(ROOT / "pages" / "diagnose.py"), default_timeout=180)
     app.session_state["inspector"] = Session(log=("vllm.log", LOG))
     app.session_state["diagnose_kind"] = "Log"
     app.run()
@@ -219,7 +219,7 @@ def test_level_of_a_capture_without_evidence_is_unknown() -> None:
 def test_the_text_is_still_there_when_the_page_is_opened_again() -> None:
     before = page()
     before.text_area[0].input("HarmonyError: Unknown role: final").run()
-    app = AppTest.from_file(str(ROOT / "pages" / "diagnose.py"), default_timeout=60)
+    app = AppTest.from_file(str(ROOT / "pages" / "diagnose.py"), default_timeout=180)
     app.session_state["inspector"] = before.session_state["inspector"]  # all that another page leaves
     app.run()
     assert not app.exception

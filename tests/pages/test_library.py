@@ -36,7 +36,7 @@ def archive(captures: Path, tmp_path: Path) -> Path:
 
 
 def page(**query: str) -> AppTest:
-    app = AppTest.from_file(ROOT / "pages" / "library.py", default_timeout=60)
+    app = AppTest.from_file(ROOT / "pages" / "library.py", default_timeout=180)
     for name, value in query.items():
         app.query_params[name] = value
     app.run()
@@ -112,7 +112,7 @@ def offering() -> None:
 
 def test_a_folder_that_is_typed_is_offered_in_its_session_only(archive: Path, tmp_path: Path) -> None:
     scanned(tmp_path / "evals", FIXTURES / "chat-tool-call-leak-vllm-0.14.1.jsonl")
-    mine, other = (AppTest.from_function(offering, default_timeout=60) for _ in range(2))
+    mine, other = (AppTest.from_function(offering, default_timeout=180) for _ in range(2))
     mine.session_state["typed"] = str(tmp_path / "evals")
     assert mine.run().selectbox(key="library_scan").options == ["scan", "evals"]
     assert other.run().selectbox(key="library_scan").options == ["scan"]
@@ -127,7 +127,7 @@ def test_the_example_is_one_click_away(
     shutil.copy(FIXTURES / "chat-tool-call-leak-vllm-0.14.1.jsonl", tmp_path / "built-in")
     monkeypatch.setattr("inspector.data.scan.offers.FIXTURES", tmp_path / "built-in")
     app = page()
-    app.button[0].click().run(timeout=60)
+    app.button[0].click().run(timeout=180)
     assert heading(app).startswith("# 1 of 1 capture has errors")
     assert (captures / "example" / "scan.json").exists()
 

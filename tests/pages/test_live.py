@@ -45,7 +45,7 @@ def one(value: str | list[str]) -> str:
 
 
 def shown(address: str) -> AppTest:
-    app = AppTest.from_file(ROOT / "pages" / "live.py", default_timeout=60)
+    app = AppTest.from_file(ROOT / "pages" / "live.py", default_timeout=180)
     app.session_state["live_address"] = address
     app.run()
     assert not app.exception
@@ -103,7 +103,7 @@ def test_a_run_whose_key_is_rejected_opens_the_form_with_the_field() -> None:
         app = shown(server.v1)
         app.button(key="live_start").click().run()
         [run] = live_registry().runs()
-        assert run.ended.wait(30)
+        assert run.ended.wait(120)
         app.run()
     assert not app.exception
     assert len([box for box in app.expander if box.proto.expanded]) == 2
@@ -259,7 +259,7 @@ def test_the_form_survives_a_reload_but_keys_do_not() -> None:
         app.toggle(key="live_ids").set_value(False)
         app.run()
         name = one(app.query_params["form"])
-        again = AppTest.from_file(ROOT / "pages" / "live.py", default_timeout=60)
+        again = AppTest.from_file(ROOT / "pages" / "live.py", default_timeout=180)
         again.query_params["form"] = name
         again.run()
     assert not again.exception
@@ -271,7 +271,7 @@ def test_the_form_survives_a_reload_but_keys_do_not() -> None:
 
 
 def test_a_form_that_nobody_changed_is_not_named_in_the_url() -> None:
-    app = AppTest.from_file(ROOT / "pages" / "live.py", default_timeout=60).run()
+    app = AppTest.from_file(ROOT / "pages" / "live.py", default_timeout=180).run()
     assert not app.exception
     assert not app.warning
     assert "form" not in app.query_params
@@ -288,8 +288,8 @@ def test_a_linked_run_shows_the_request_that_it_was_made_with_and_can_be_asked_a
         app.text_input(key="live_prompt").set_value("First.").run()
         app.button(key="live_start").click().run()
         [first] = live_registry().runs()
-        assert first.ended.wait(30)
-        linked = AppTest.from_file(ROOT / "pages" / "live.py", default_timeout=60)
+        assert first.ended.wait(120)
+        linked = AppTest.from_file(ROOT / "pages" / "live.py", default_timeout=180)
         linked.query_params["run"] = first.id
         linked.run()
         assert not linked.exception
@@ -299,7 +299,7 @@ def test_a_linked_run_shows_the_request_that_it_was_made_with_and_can_be_asked_a
         assert not linked.exception
         second = live_registry().runs()[0]
         assert second.id != first.id
-        assert second.ended.wait(30)
+        assert second.ended.wait(120)
         sent = server.bodies("/v1/chat/completions")
     assert sent[0] == sent[1]
     assert one(linked.query_params["run"]) == second.id
@@ -316,7 +316,7 @@ def test_a_run_that_the_user_stopped_is_no_failure() -> None:
     run.closed(End(at_s=1.0, cut=True, detail="stopped by the client", stopped=True))
     run.finish(RequestOutcome(kind=OutcomeKind.STOPPED_BY_USER, failure="stopped by you"))
     with raw_server({"/v1/models": lambda _: [page(200, MODELS, "application/json")]}) as server:
-        app = AppTest.from_file(ROOT / "pages" / "live.py", default_timeout=60)
+        app = AppTest.from_file(ROOT / "pages" / "live.py", default_timeout=180)
         app.session_state["live_address"] = server.v1
         app.query_params["run"] = run.id
         app.run()
@@ -343,7 +343,7 @@ def test_a_rejected_request_is_said_once() -> None:
         app = shown(server.v1)
         app.button(key="live_start").click().run()
         [run] = live_registry().runs()
-        assert run.ended.wait(30)
+        assert run.ended.wait(120)
         app.run()
     assert not app.exception
     assert banner(app)["sentence"] == "Your client got an error and no answer."
@@ -374,7 +374,7 @@ def test_a_server_that_hangs_does_not_hold_up_the_page() -> None:
 
 
 def test_a_link_to_a_run_that_is_gone_says_so() -> None:
-    app = AppTest.from_file(ROOT / "pages" / "live.py", default_timeout=60)
+    app = AppTest.from_file(ROOT / "pages" / "live.py", default_timeout=180)
     app.session_state["live_address"] = "no address"
     app.query_params["run"] = "20260101-000000-chat-abcdef"
     app.run()

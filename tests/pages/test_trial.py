@@ -68,7 +68,7 @@ def page_after(
     app.run()
     app.button(key="ask_start").click().run()
     assert not app.exception
-    assert all(registry.wait(run, 30) for run in registry.runs())
+    assert all(registry.wait(run, 120) for run in registry.runs())
     app.run()
     assert not app.exception
     return app
@@ -138,9 +138,9 @@ def test_runs_that_were_stopped_by_hand_count_in_no_rate(registry: Registry, pla
     request = LiveRequest(model=LEFT, prompt="Hello")
     stalled = Server(base_url=playback, headers={"X-Playback-Faults": "stall=4:300"})
     trial = registry.start_trial((stalled, request), (Server(base_url=playback), request), runs=2)
-    assert all(registry.wait(run, 30) for run in trial.right)
+    assert all(registry.wait(run, 120) for run in trial.right)
     trial.stop()
-    assert all(registry.wait(run, 30) for run in trial.left)
+    assert all(registry.wait(run, 120) for run in trial.left)
     app = AppTest.from_file(PAGE, default_timeout=120)
     app.query_params["trial"] = trial.id
     for side in ("left", "right"):

@@ -19,7 +19,7 @@ REQUEST = LiveRequest(model="openai/gpt-oss-20b", prompt="Hello")
 def ask(server: Server, folder: Path | None, request: LiveRequest = REQUEST) -> tuple[LiveRun, Capture]:
     registry = Registry(folder)
     run = registry.start(server, request)
-    assert registry.wait(run, 20)
+    assert registry.wait(run, 120)
     assert run.state is RunState.ENDED
     if run.path is None or run.trouble:
         return run, run.capture()

@@ -35,7 +35,7 @@ def dashboard(
         try:
             transport = httpx.HTTPTransport(retries=8)
             with httpx.Client(transport=transport, base_url=f"http://127.0.0.1:{port}") as client:
-                assert client.get("/playback/health", timeout=60).status_code == 200
+                assert client.get("/playback/health", timeout=180).status_code == 200
             assert has_uvloop(app.pid) in {None, loop == "uvloop"}
             yield f"http://127.0.0.1:{port}"
         finally:

@@ -25,7 +25,7 @@ def listening(app: ASGIApp) -> Iterator[str]:
             yield f"http://127.0.0.1:{taken.getsockname()[1]}"
         finally:
             server.should_exit = True
-            thread.join(10)
+            thread.join(120)
             assert not thread.is_alive(), "the server did not stop"
 
 
@@ -55,7 +55,7 @@ class Kept:
             self.ends[int(run)] = end
             self.changed.notify_all()
 
-    def capture(self, run: int = 0, *, timeout_s: float = 20.0) -> Capture:
+    def capture(self, run: int = 0, *, timeout_s: float = 120.0) -> Capture:
         """One recording, once it has ended."""
         with self.changed:
             assert self.changed.wait_for(lambda: run in self.ends, timeout_s), "the recording did not end"

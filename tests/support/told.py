@@ -31,7 +31,7 @@ class Told(Metrics):
     def wait(self, streams: int) -> None:
         """Until so many streams were counted, audited or not."""
         with self.changed:
-            assert self.changed.wait_for(lambda: self.counted >= streams, 30), "the audits did not end"
+            assert self.changed.wait_for(lambda: self.counted >= streams, 120), "the audits did not end"
 
 
 def value(metrics: Metrics, name: str, **labels: str) -> float:

@@ -176,7 +176,7 @@ def test_a_scan_that_was_killed_goes_on_and_leaves_no_process(tmp_path: Path) ->
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [sys.executable, script, tmp_path / "in", out],
-        env=environment, capture_output=True, timeout=60, check=False,
+        env=environment, capture_output=True, timeout=180, check=False,
     )  # fmt: skip
     # Its processes have standard error too: it is at its end only when all of them have ended.
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()

@@ -81,7 +81,7 @@ def test_a_fixed_rate_does_not_wait_for_responses() -> None:
     gate = threading.Event()
 
     def answer(_: Asked) -> Iterator[bytes]:
-        gate.wait(10)
+        gate.wait(120)
         return stream([*SAID, DONE])
 
     with raw_server({CHAT: answer}) as server:

@@ -76,7 +76,7 @@ def test_what_the_system_refuses_is_counted_said_and_audited(reason: str, tmp_pa
         capture_output=True,
         text=True,
         cwd=ROOT,
-        timeout=60,
+        timeout=180,
         check=False,
     )
     label = {"disk full": "file too large"}.get(reason, reason)  # what RLIMIT_FSIZE gives

@@ -85,7 +85,7 @@ def test_slice_is_as_in_the_matrix(server: LlamaServer, step: str) -> None:
 
 def chat(server: LlamaServer, text: str, **options: Any) -> httpx.Response:
     body = {"model": SERVED_NAME, "messages": [{"role": "user", "content": text}], **options}
-    return httpx.post(f"{server.base_url}/v1/chat/completions", json=body, timeout=60)
+    return httpx.post(f"{server.base_url}/v1/chat/completions", json=body, timeout=180)
 
 
 def test_request_names_its_own_tokens(server: LlamaServer) -> None:
@@ -104,7 +104,7 @@ def test_refused_request_has_no_sampled_tokens(server: LlamaServer) -> None:
 
 def test_client_that_goes_away_takes_no_token_of_the_next_request(server: LlamaServer) -> None:
     body = {"messages": [{"role": "user", "content": "[[script tool_call]]"}], "stream": True}
-    with httpx.stream("POST", f"{server.base_url}/v1/chat/completions", json=body, timeout=60) as response:
+    with httpx.stream("POST", f"{server.base_url}/v1/chat/completions", json=body, timeout=180) as response:
         next(response.iter_lines())
     server.sampled()
     answer = chat(server, "[[script plain]]").json()

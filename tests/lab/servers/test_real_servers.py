@@ -96,7 +96,7 @@ def test_the_tap_changes_no_byte_of_what_the_client_gets(
     path = spec_of(Endpoint.CHAT).full_path
 
     def answer(address: str) -> bytes:
-        response = httpx.post(f"{address}{path}", json=body, timeout=60)
+        response = httpx.post(f"{address}{path}", json=body, timeout=180)
         assert response.status_code == 200, response.text
         return ONE_TIME.sub(rb'"\1":0', response.content)
 

@@ -59,7 +59,7 @@ def test_installations_wait_for_each_other(tmp_path: Path) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
         second = threading.Thread(target=install)
         second.start()
-        assert waiting.wait(30)
+        assert waiting.wait(120)
         # The first one ends with the release installed: the second has nothing left to do.
         path.mkdir(parents=True)
         write_record(path, RUST, "0.33.0", {"vllm": "0.33.0"})

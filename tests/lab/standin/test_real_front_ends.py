@@ -336,7 +336,7 @@ def test_missing_handshake_names_the_release(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=180,
     )
     assert done.returncode == 1
     assert "the API server of vLLM 0.99.0 did not answer HELLO within" in done.stderr

@@ -65,7 +65,7 @@ def test_the_log_has_the_request_id_that_the_client_chose(server: StandinServer)
             f"{server.base_url}/v1/chat/completions",
             json={**body, "stream": stream},
             headers={"X-Request-Id": f"mine-{stream}"},
-            timeout=60,
+            timeout=180,
         )
         assert answer.status_code == 200
         verdict, errors = verdicts(server)[f"chatcmpl-mine-{stream}"]

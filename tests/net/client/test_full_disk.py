@@ -38,7 +38,7 @@ def test_a_full_disk_does_not_reach_the_program_that_is_recorded(room_bytes: int
             capture_output=True,
             cwd=ROOT,
             preexec_fn=limit,
-            timeout=60,
+            timeout=180,
             check=False,
         )
     assert (done.returncode, done.stdout) == (0, WHOLE * 2)

@@ -33,7 +33,7 @@ def sent(answers: dict[str, Answer]) -> tuple[LiveRun, object]:
     with raw_server({COMPLETIONS: completed, **answers}) as server:
         registry = Registry(None)
         run = registry.start(Server(base_url=server.v1), REQUEST)
-        assert registry.wait(run, 20)
+        assert registry.wait(run, 120)
         [request_body] = server.bodies(COMPLETIONS)
     assert run.outcome.failure == ""
     return run, request_body["prompt"]
@@ -82,8 +82,8 @@ def test_completions_are_told_how_much_room_there_is_as_they_end_after_16_tokens
         registry = Registry(None)
         run = registry.start(Server(base_url=server.v1), REQUEST)
         own = registry.start(Server(base_url=server.v1), replace(REQUEST, max_tokens=7))
-        assert registry.wait(run, 20)
-        assert registry.wait(own, 20)
+        assert registry.wait(run, 120)
+        assert registry.wait(own, 120)
         limits = sorted(request_body["max_tokens"] for request_body in server.bodies(COMPLETIONS))
     assert limits == sorted([limit, 7])
     assert ("does not report its context length" in " ".join(run.outcome.notes)) == (limit == 4096)
@@ -140,8 +140,8 @@ def test_both_at_once_sends_the_same_prompt_seed_and_temperature() -> None:
     ) as server:
         registry = Registry(None)
         run, truth = registry.start_both(Server(base_url=server.v1), LiveRequest(model="m", prompt="Hi"))
-        assert registry.wait(run, 20)
-        assert registry.wait(truth, 20)
+        assert registry.wait(run, 120)
+        assert registry.wait(truth, 120)
         [chat_body], [truth_body] = server.bodies(CHAT), server.bodies(COMPLETIONS)
     assert (run.pair, truth.pair) == (truth.id, run.id)
     assert (

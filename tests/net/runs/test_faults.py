@@ -181,7 +181,7 @@ def test_json_that_breaks_the_openai_client_is_kept_whole(folder: Path) -> None:
 def test_a_stall_ends_when_the_silence_is_too_long(folder: Path) -> None:
     def stalls(_: Asked) -> Iterator[bytes]:
         yield from stream(SAID[:2], end=False)
-        server.release.wait(20)
+        server.release.wait(120)
 
     with raw_server({CHAT: stalls}) as server:
         run, capture = ask(Server(base_url=server.v1, silence_s=0.4), folder)
@@ -193,7 +193,7 @@ def test_a_stall_ends_when_the_silence_is_too_long(folder: Path) -> None:
 
 def test_no_answer_at_all_ends_when_the_silence_is_too_long(folder: Path) -> None:
     def waits(_: Asked) -> Iterator[bytes]:
-        server.release.wait(20)
+        server.release.wait(120)
         yield b""
 
     with raw_server({CHAT: waits}) as server:
@@ -311,6 +311,6 @@ def test_a_mistake_of_the_program_is_not_told_as_the_users_stop() -> None:
     with raw_server(answering([*SAID, DONE])) as server:
         registry = Registry(None)
         run = registry.start(Server(base_url=server.v1, connect_s="soon"), REQUEST)  # type: ignore[arg-type]
-        assert registry.wait(run, 30)
+        assert registry.wait(run, 120)
     assert run.outcome.kind is OutcomeKind.FAILED
     assert run.outcome.failure.startswith("the program failed (TypeError: ")

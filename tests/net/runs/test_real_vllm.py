@@ -124,7 +124,7 @@ def test_stop_in_mid_stream_keeps_what_came_and_the_server_goes_on(
     while run.pace().tokens < 20 and not run.ended.wait(0.01):
         pass
     run.stop()
-    assert registry.wait(run, 20)
+    assert registry.wait(run, 120)
     sampled, capture = named([LONG])[0].sampled, kept(run)
     assert capture.end is not None
     assert capture.end.cut

@@ -33,10 +33,10 @@ def test_stop_during_prefill_tells_the_server_and_keeps_a_capture(folder: Path) 
     with raw_server({CHAT: waits}) as server:
         registry = Registry(folder)
         run = registry.start(Server(base_url=server.v1), REQUEST)
-        assert requested.wait(10)
+        assert requested.wait(120)
         run.stop()
-        assert registry.wait(run, 10)
-        assert server.gone.wait(10)
+        assert registry.wait(run, 120)
+        assert server.gone.wait(120)
     assert run.outcome.failure == "stopped by you"
     assert run.outcome.kind is OutcomeKind.STOPPED_BY_USER
     assert run.path is not None
@@ -60,8 +60,8 @@ def test_stop_in_mid_stream_keeps_what_had_come(folder: Path) -> None:
             pass
         run.stop()
         run.stop()
-        assert registry.wait(run, 10)
-        assert server.gone.wait(10)
+        assert registry.wait(run, 120)
+        assert server.gone.wait(120)
     assert run.path is not None
     capture = load(run.path)
     assert len(capture.events) >= 2
@@ -85,7 +85,7 @@ def test_two_starts_at_once_are_two_runs_with_a_file_each(folder: Path) -> None:
             thread.start()
         for thread in threads:
             thread.join()
-        assert all(registry.wait(run, 20) for run in both)
+        assert all(registry.wait(run, 120) for run in both)
     assert {run.id for run in registry.runs()} == {run.id for run in both}
     assert len({run.path for run in both}) == 2
     assert [kinds(load(run.path)) for run in both if run.path] == [set(), set()]

@@ -29,7 +29,7 @@ def nobody() -> tuple[Server, LiveRequest]:
 
 
 def waited(registry: Registry, trial: Trial) -> Trial:
-    assert all(registry.wait(run, 20) for run in trial.runs)
+    assert all(registry.wait(run, 120) for run in trial.runs)
     assert trial.ended
     return trial
 
@@ -77,7 +77,7 @@ def test_each_side_answers_a_few_runs_at_a_time() -> None:
             if counts["come"] == AT_ONCE:
                 full.set()
         yield from stream(SAID[:1], end=False)
-        assert release.wait(20)
+        assert release.wait(120)
         with lock:
             counts["now"] -= 1
         yield from list(stream([*SAID[1:], DONE]))[1:]
@@ -85,9 +85,9 @@ def test_each_side_answers_a_few_runs_at_a_time() -> None:
     registry = Registry(None)
     with raw_server({CHAT: answer}) as left, raw_server(WHOLE) as right:
         trial = registry.start_trial(side(left), side(right), runs=7)
-        assert full.wait(20)
+        assert full.wait(120)
         # The right side does not wait for the left one.
-        assert all(registry.wait(run, 20) for run in trial.right)
+        assert all(registry.wait(run, 120) for run in trial.right)
         assert counts["come"] == AT_ONCE
         release.set()
         waited(registry, trial)
@@ -104,12 +104,12 @@ def test_stop_ends_the_runs_that_go_on_and_those_that_wait() -> None:
         def answer(_: Asked) -> Iterable[bytes]:
             yield from stream(SAID[:2], end=False)
             begun.set()
-            left.release.wait(20)
+            left.release.wait(120)
 
         left.answers[CHAT] = answer
         trial = registry.start_trial(side(left), side(right), runs=5)
-        assert begun.wait(20)
-        assert all(registry.wait(run, 20) for run in trial.right)
+        assert begun.wait(120)
+        assert all(registry.wait(run, 120) for run in trial.right)
         trial.stop()
         waited(registry, trial)
     assert trial.troubles() == ["Left, 5 of 5 runs: stopped by you."]
