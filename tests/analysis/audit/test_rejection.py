@@ -283,6 +283,9 @@ def test_the_culprit_is_found_across_tokens_and_spaces() -> None:
     span = culprit(header, 0, len(header), error)
     assert span is not None
     assert text_of(header[slice(*span)]) == " we need<|constrain|>json"
+    twice = encode("<|start|><|start|>assistant<|channel|>final")
+    again = ParserError(reason=RejectionReason.EXTRA_WORDS, quoted="<|start|>assistant")
+    assert culprit(twice, 0, len(twice), again) == (1, 3), "the second one stands at the beginning"
     assert culprit(header, 0, 2, error) is None
     assert culprit(header, 0, len(header), ParserError(reason=RejectionReason.UNDECODABLE)) is None
 

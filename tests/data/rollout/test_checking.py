@@ -166,6 +166,8 @@ def test_prompts_whose_earlier_turns_are_not_there_are_not_ok(tmp_path: Path) ->
     histories = [vllm(f"{prompt}{CALLED}{RESULT}{OPEN}", FINAL) for prompt in QUESTIONS]
     report = report_of(tmp_path, [vllm(PROMPT, CALLED), vllm(SECOND, FINAL), *histories])
     assert (report.level, report.compared, report.unmatched) == ("unknown", 1, 5)
+    assert RolloutReport(name="", compared=5, unmatched=5).level == "ok"
+    assert RolloutReport(name="", compared=4, unmatched=5).level == "unknown"
 
 
 def test_a_row_may_hold_several_trajectories(tmp_path: Path) -> None:

@@ -1,10 +1,18 @@
 """Faults in tokens and payloads: the audit finds what was put in, and nothing else."""
 
+import json
+from itertools import pairwise
+from statistics import median
+
 import httpx
 import pytest
 
 from inspector.analysis.audit import Kind
 from inspector.analysis.reading import read
+from inspector.capture.capture import Event
+from inspector.net.playback.faults import parse_faults
+from inspector.net.playback.reshape import reshape
+from inspector.protocol.harmony.vocab import Marker
 from tests.support.builtin import CAPTURES, GROUND, RESPONSES, TOOL, WHOLE
 from tests.support.playback import chat, generated_ids, kinds, recorded
 
@@ -63,3 +71,26 @@ def test_a_fault_that_a_capture_cannot_show_is_refused(
     )
     assert answer.status_code == 400
     assert words in answer.json()["error"]["message"]
+
+
+def ids_of(event: Event) -> list[int]:
+    payload = json.loads(event.data) if event.data.startswith("{") else {}
+    return [token_id for choice in payload.get("choices", ()) for token_id in choice.get("token_ids") or ()]
+
+
+def test_an_omitted_message_token_leaves_all_others() -> None:
+    before, after = (
+        [token_id for event in events for token_id in ids_of(event)]
+        for events in (CAPTURES[TOOL].events, reshape(CAPTURES[TOOL], parse_faults("omit-message=0,swallow")))
+    )
+    before.remove(Marker.MESSAGE)
+    assert after == before
+
+
+def test_what_is_generated_after_return_comes_at_the_pace_of_the_stream() -> None:
+    times = [event.at_s or 0.0 for event in CAPTURES[WHOLE].events if ids_of(event)]
+    pace_s = median(b - a for a, b in pairwise(times))
+    longer = reshape(CAPTURES[WHOLE], parse_faults("after-return=220 221 222,swallow"))
+    added = [event.at_s or 0.0 for event in longer if {220, 221, 222}.intersection(ids_of(event))]
+    assert len(added) > 1
+    assert added == [pytest.approx(times[-1] + number * pace_s) for number in range(1, len(added) + 1)]
