@@ -216,6 +216,7 @@ def test_a_sweep_stops_as_soon_as_it_is_certain(playback: str) -> None:
     assert summary_of(losing).sentence.startswith("Losses begin with one stream at a time")
 
 
+@pytest.mark.slow
 def test_a_sweep_narrows_down_where_losses_begin() -> None:
     lock, going = threading.Lock(), [0]
     lossy = [SAID[0], sse(chat_chunk(encode("Think"), {})), *SAID[2:], DONE]
@@ -224,7 +225,7 @@ def test_a_sweep_narrows_down_where_losses_begin() -> None:
     def answer(_: Asked) -> Iterator[bytes]:
         with lock:
             going[0] += 1
-        barrier.wait(0.1)
+        barrier.wait(0.3)
         with lock:
             many = going[0] >= 6
             going[0] -= 1
