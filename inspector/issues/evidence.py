@@ -1,7 +1,7 @@
 """The facts of a reading that forms are compared with, computed once: states, headers, events, losses."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import Any, Final, Self, TypeVar
@@ -11,9 +11,8 @@ from inspector.analysis.audit.facts import Missing
 from inspector.analysis.audit.kinds import Code, Kind
 from inspector.analysis.reading import ChoiceReading, Reading
 from inspector.analysis.reading import Evidence as Generated
-from inspector.capture.capture import EventKind
+from inspector.capture.capture import Endpoint, EventKind
 from inspector.capture.deltas import CONTENT, tool_index
-from inspector.issues.final_messages import reported_messages
 from inspector.issues.schema import Edge
 from inspector.protocol.harmony.parser_errors import RejectionReason, parser_error
 from inspector.protocol.harmony.states import State, after
@@ -21,6 +20,8 @@ from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.transcript import Message, RejectedRun
 from inspector.protocol.harmony.violations import Violated, Violation, between, of_body, of_header
 from inspector.protocol.harmony.vocab import Marker, encode
+from inspector.protocol.wire.final_messages import filled
+from inspector.protocol.wire.responses import item_texts
 
 T = TypeVar("T")
 
@@ -323,3 +324,61 @@ class Evidence:
     @cached_property
     def _last_by_field(self) -> dict[str, int | None]:
         return {field: message for message, field in self._fields.items()}
+
+
+def reported_messages(reading: Reading) -> Iterator[dict[str, str]]:
+    """The parts of each message; what is absent, as the tokens of header and stop, is ''.
+
+    From `output_messages` (`enable_response_messages`) where they have roles, else from the items: an
+    mcp_call's label is the recipient that the server read.
+    """
+    final_object = reading.stream.final_object
+    if final_object is None or reading.header.endpoint is not Endpoint.RESPONSES:
+        return
+    whole = filled(_list(final_object.get("output_messages")), _list(final_object.get("output")))
+    messages = [message for message in whole if isinstance(message.get("role"), str)]
+    for message in messages:
+        content = message.get("content")
+        body = content if isinstance(content, str) else "".join(_text(part) for part in _list(content))
+        yield _parts(message, body)
+    if messages:
+        return
+    for item in _list(final_object.get("output")):
+        match item.get("type"):
+            case "mcp_call":
+                label, name = str(item.get("server_label") or ""), str(item.get("name") or "")
+                recipient = label if label == name or not name else f"{label}.{name}"
+                yield _parts({"role": "assistant", "recipient": recipient}, str(item.get("arguments") or ""))
+            case "function_call":
+                recipient = f"functions.{item.get('name')}"
+                header = {"role": "assistant", "channel": "commentary", "recipient": recipient}
+                yield _parts(header, str(item.get("arguments") or ""), str(item.get("name")))
+            case _:
+                pass
+
+
+def final_texts(reading: Reading, choice: ChoiceReading) -> Iterator[tuple[str, str, frozenset[int]]]:
+    """Field, final text and the places in it where a message ends."""
+    ends: dict[str, list[int]] = {}
+    for field, text in item_texts((reading.stream.final_object or {}).get("output")):
+        before = ends.setdefault(field, [0])
+        before.append(before[-1] + len(text))
+    for field, final in choice.finals.items():
+        if not field.endswith(".name"):
+            yield field, final, frozenset(ends.get(field, ()))
+
+
+def _parts(message: dict[str, Any], body: str, name: str = "") -> dict[str, str]:
+    parts = {part: str(message.get(part) or "") for part in ("role", "channel", "recipient", "content_type")}
+    called = parts["recipient"].removeprefix("functions.")
+    name = name or str(message.get("name") or "") or called
+    return {**parts, "body": body, "name": name, "header": "", "stop": ""}
+
+
+def _text(part: dict[str, Any]) -> str:
+    text = part.get("text")
+    return text if isinstance(text, str) else ""
+
+
+def _list(value: object) -> list[dict[str, Any]]:
+    return [element for element in value if isinstance(element, dict)] if isinstance(value, list) else []

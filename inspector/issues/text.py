@@ -8,25 +8,29 @@ knows has no cause here; it gets the closest entries (`closest`), which claim no
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Final
+from functools import cache
+from itertools import islice
+from threading import Lock
+from typing import TYPE_CHECKING, Final
 
 from inspector.capture.capture import Endpoint
 from inspector.issues.anchors import Anchor, releases
 from inspector.issues.catalogue import catalogue
-from inspector.issues.closest import closest
 from inspector.issues.diagnosis import Diagnosis, Failure, paste_next, sentence
 from inspector.issues.issue import Issue, Rate, Side, Texts
 from inspector.issues.message import Message
-from inspector.issues.ranking import Answer, Because, Reason, ranked, sides, version_reason
+from inspector.issues.ranking import Answer, Because, Reason, possible_on, ranked, sides, version_reason
 from inspector.issues.routes import Route, find_server, find_startup, names_ours
 from inspector.issues.scan import Scan
 from inspector.issues.steps import Situation, delivered_in_lab
 from inspector.issues.text_cleanup import apart, uncoloured
 from inspector.issues.versions import ReportedVersion
-from inspector.protocol.engines import DEFAULT, ENGINES, PACKAGES
+from inspector.protocol.engines import DEFAULT, ENGINES, PACKAGES, Engine
 from inspector.protocol.harmony.parser_errors import parser_error
 from inspector.protocol.wire.endpoints import ASKED
 
+if TYPE_CHECKING:
+    import sqlite3
 _HARMONY: Final = tuple(spec.full_path for spec in ASKED if spec.parsed)
 """Paths whose answers a server parses."""
 _MOST: Final = 0.5
@@ -309,3 +313,88 @@ def _endpoint(places: Iterable[Anchor]) -> Endpoint | None:
         if part in place.file
     }
     return endpoints.pop() if len(endpoints) == 1 else None
+
+
+_SHOWN: Final = 3
+_WORD: Final = re.compile(r"[^\W_]{2,40}")
+_NAMES: Final = frozenset({"gpt", "oss", "gptoss", "20b", "120b", "openai", DEFAULT.name})
+"""Names of the model and the server, which say nothing of the fault."""
+_WORDS: Final = 64
+"""Different words of a text that are looked for."""
+_CHARACTERS: Final = 16_000
+"""Characters of a text that are read."""
+_TABLE: Final = (
+    "CREATE VIRTUAL TABLE entries USING fts5(symptoms, title, cause, steps, examples, "
+    "tokenize='porter unicode61')"
+)
+_CLOSEST: Final = (
+    "SELECT rowid FROM entries WHERE entries MATCH ? ORDER BY bm25(entries, 4, 2, 1, 1, 1), rowid"
+)
+"""A word that users say counts most, one of the title more than others."""
+_LOCK: Final = Lock()
+
+
+def closest(
+    text: str,
+    issues: Sequence[Issue] | None = None,
+    server: Engine | None = None,
+    versions: Sequence[str] = (),
+) -> tuple[Issue, ...]:
+    """At most three entries, the most similar first; none without a common word or without FTS5.
+
+    Left out are those that a server, or each of some versions of it, does not have.
+    """
+    words = dict.fromkeys(word.lower() for word in _WORD.findall(text[:_CHARACTERS]))
+    query = " OR ".join(
+        f'"{word}"' for word in islice((word for word in words if word not in _NAMES), _WORDS)
+    )
+    entries = catalogue() if issues is None else issues
+    index = _catalogue_index() if entries is catalogue() else _index(entries)
+    if index is None or not query:
+        return ()
+    with _LOCK:
+        rows = index.execute(_CLOSEST, (query,)).fetchall()
+    similar = (entries[row] for (row,) in rows)
+    return tuple(islice((issue for issue in similar if _may_be_of(issue, server, versions)), _SHOWN))
+
+
+def _may_be_of(issue: Issue, server: Engine | None, versions: Sequence[str]) -> bool:
+    if server is None:
+        return True
+    reasons = [version_reason(issue, version, engine=server) for version in versions]
+    outside = [reason is not None and reason.because is Because.OUTSIDE for reason in reasons]
+    return possible_on(issue, server) and not (outside and all(outside))
+
+
+@cache
+def _catalogue_index() -> "sqlite3.Connection | None":
+    return _index(catalogue())
+
+
+def _index(issues: Sequence[Issue]) -> "sqlite3.Connection | None":
+    """The words of each entry by its place; None where SQLite lacks FTS5."""
+    try:
+        import sqlite3  # noqa: PLC0415 -- some builds of Python lack it, and `import inspector` does without it
+    except ImportError:
+        return None
+    index = sqlite3.connect(":memory:", check_same_thread=False)
+    try:
+        index.execute(_TABLE)
+    except sqlite3.OperationalError:
+        index.close()
+        return None
+    index.executemany(
+        "INSERT INTO entries(rowid, symptoms, title, cause, steps, examples) VALUES (?, ?, ?, ?, ?, ?)",
+        (
+            (
+                number,
+                "\n".join(issue.symptoms),
+                issue.title,
+                issue.cause,
+                "\n".join(step.text for step in issue.steps),
+                "\n".join(issue.examples),
+            )
+            for number, issue in enumerate(issues)
+        ),
+    )
+    return index

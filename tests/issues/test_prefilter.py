@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.issues.catalogue import catalogue
-from inspector.issues.prefilter import needed_literal
+from inspector.issues.schema import needed_literal
 
 
 @pytest.mark.parametrize(

@@ -2,18 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
-from inspector.analysis.alignment.cells import Alignment, visible
-from inspector.analysis.alignment.completions import align_completion
+from inspector.analysis.alignment.by_token import align_by_token
+from inspector.analysis.alignment.cells import Alignment, Part, spellings, visible, whole_fate, with_left_out
 from inspector.analysis.alignment.fields import align_fields
 from inspector.analysis.alignment.stops import StopOptions
 from inspector.analysis.reading import ChoiceReading, Reading
 from inspector.capture.capture import EventKind
 from inspector.capture.collector import collector_paused
-from inspector.capture.deltas import Delta
+from inspector.capture.deltas import TEXT, Delta
 from inspector.protocol.harmony.text import text_of
-from inspector.protocol.harmony.vocab import Marker
+from inspector.protocol.harmony.vocab import Marker, join_bytes
 from inspector.protocol.wire.stream import token_ids
 
 
@@ -101,3 +101,45 @@ def _is_unstreamed(reading: Reading, choice: ChoiceReading) -> bool:
     """True when the response came as one body."""
     first = choice.deltas[0].event if choice.deltas else -1
     return 0 <= first < len(reading.events) and reading.events[first].kind is EventKind.BODY
+
+
+_CHARACTER_AT_MOST: Final = 4
+"""Bytes, and so tokens, of one character."""
+
+
+def align_completion(choice: ChoiceReading, stop: StopOptions, *, skip_special: bool) -> Alignment:
+    """The alignment of a plain completion; `skip_special` if its text leaves out special tokens."""
+    ids = choice.tokens.ids
+    sent = choice.deltas_by_field()
+    delivered = "".join([delta.text for delta in sent.get(TEXT, ())])
+    whole = Part(0, len(ids), TEXT, TEXT, None)
+    parts = [whole]
+    if stop.is_left_out(ids, choice.finish_reason):
+        parts.insert(0, replace(whole, end=len(ids) - 1))
+    shown = visible(ids, skip_special)
+    place = stop.string_in(text_of(shown), delivered, choice.finish_reason)
+    if place is not None:
+        parts.insert(0, replace(whole, kept=place[0]))
+    cut = [part for part in parts if _ends_in_character(shown[: part.end], delivered)]
+    parts += [replace(part, kept=len(delivered)) for part in cut]
+    for part in parts:
+        for (text,) in spellings(shown, [part]):
+            if text == delivered:
+                fates = with_left_out(shown, part, [whole_fate(part, TEXT, text, 0)])
+                return Alignment(fates=fates, extras=[], calls=[])
+    part = whole if place is None and delivered.endswith(text_of(shown[-1:]) or "\0") else parts[0]
+    fates, extras = align_by_token(choice, [part], sent, skip_special=skip_special)
+    fates = with_left_out(shown, part, fates)
+    return Alignment(fates=fates, extras=extras, calls=[])
+
+
+def _ends_in_character(span: Sequence[int], delivered: str) -> bool:
+    """True when all arrived but the last tokens, which only begin a character: servers hold them back."""
+    rest = [token_id for token_id in span if join_bytes((token_id,))]
+    for _ in range(_CHARACTER_AT_MOST):
+        if text_of(rest) == text_of(rest, ended=False):
+            return False
+        rest.pop()
+        if text_of(rest) == delivered:
+            return True
+    return False

@@ -19,12 +19,12 @@ from inspector.analysis.audit.facts import (
 )
 from inspector.analysis.audit.finding import Finding
 from inspector.analysis.audit.kinds import KINDS, Code, Kind, Severity
-from inspector.analysis.audit.token_estimate import explained_tokens
 from inspector.analysis.reading import ChoiceReading, Evidence, Reading
 from inspector.capture.capture import ClosedBy, EventKind
 from inspector.protocol.harmony.reconstruction import Certainty, Reconstruction
 from inspector.protocol.harmony.spelling import TurnEnd
 from inspector.protocol.harmony.text import text_of
+from inspector.protocol.harmony.vocab import encode, encode_plain, is_endless
 from inspector.protocol.wire.stream import Notice, ServerError, error_in, loads
 
 _SLACK_TOKENS: Final = 8
@@ -336,3 +336,37 @@ def _notice_finding(notice: Notice) -> Finding:
         event_start=notice.event,
         event_end=notice.last + 1,
     )
+
+
+_OPENING: Final = 2
+"""`<|start|>assistant`, which the prompt gives for the first message."""
+
+
+def explained_tokens(reading: Reading) -> int | None:
+    """Tokens of the messages that the deltas account for; None for other endpoints, and texts without words.
+
+    For Responses see `harmony.reconstruction`.
+    """
+    if not reading.spec.parsed or reading.spec.final_object:
+        return None
+    messages = list(_chat_messages(reading))
+    if any(is_endless(text) for message in messages for text in message):
+        return None
+    framed = sum(len(encode(header)) + len(encode_plain(body)) + 1 for header, body in messages)
+    return framed + _OPENING * max(len(messages) - 1, 0)
+
+
+def _header(channel: str, recipient: str | None = None, content_type: str | None = None) -> str:
+    to = f" to={recipient}" if recipient else ""
+    kind = f" {content_type}" if content_type else ""
+    return f"<|channel|>{channel}{to}{kind}<|message|>"
+
+
+def _chat_messages(reading: Reading) -> Iterator[tuple[str, str]]:
+    got = reading.choice.delivered()
+    if got.reasoning:
+        yield _header("analysis"), got.reasoning
+    if got.content:
+        yield _header("final"), got.content
+    for call in got.tool_calls:
+        yield _header("commentary", f"functions.{call.name}", "<|constrain|>json"), call.arguments

@@ -1,24 +1,33 @@
 """The prompt of a response: its messages, and where it differs from what the request asks for."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import Final
+from typing import Any, Final
 
 from inspector.analysis.prompt.checks import chat_differences, raw_differences
 from inspector.analysis.prompt.difference import PromptDifference, PromptSeverity
 from inspector.analysis.prompt.messages import PromptMessage, parse
 from inspector.analysis.prompt.rendering import is_renderable, render
-from inspector.analysis.prompt.requested import Requested, requested_by_chat
-from inspector.analysis.prompt.requested_input import requested_by_responses
+from inspector.analysis.prompt.requested import (
+    Item,
+    ItemKind,
+    Requested,
+    begin,
+    dumped,
+    entries,
+    requested_by_chat,
+    text_in,
+)
 from inspector.analysis.prompt.source import PromptSource, prompt_ids
 from inspector.analysis.prompt.wording import prompt_sentence
 from inspector.analysis.reading import Reading
 from inspector.capture.capture import Endpoint
 from inspector.capture.errors import InspectorError
-from inspector.capture.formats import number
+from inspector.capture.formats import clip, number
 from inspector.protocol.harmony.vocab import Marker
+from inspector.protocol.wire.endpoints import spec_of
 from inspector.protocol.wire.stream import loads
 
 _MESSAGES_AT_MOST: Final = 8_000
@@ -136,3 +145,86 @@ def _today(reading: Reading) -> date | None:
 
 _YEAR_3000: Final = 32_503_680_000
 _DAY: Final[re.Pattern[str]] = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+_ANSWER: Final = ("final", "commentary", "analysis")
+"""An answer of the history has no channel: text beside a call looks like any other."""
+
+
+def requested_by_responses(request: Mapping[str, Any]) -> Requested:
+    """Read the body of a Responses request; what cannot be rendered is left out, and `unknown` says so."""
+    requested = begin(request)
+    for key in spec_of(Endpoint.RESPONSES).elsewhere:
+        if request.get(key):
+            requested.leave_uncompared(
+                f"The request sets {key}, so only the server knows what the prompt should be."
+            )
+    history = request.get("input")
+    if isinstance(history, str):
+        history = [{"role": "user", "content": history}]
+    items = entries(history, requested)
+    if isinstance(instructions := request.get("instructions"), str) and instructions:
+        requested.instructions.append((None, instructions))
+    last = _last(items)
+    names: dict[str, str] = {}
+    for index, item in enumerate(items):
+        if isinstance(item, Mapping):
+            requested.items.extend(_items(index, item, requested, names, current=index > last))
+    return requested
+
+
+def _last(items: Sequence[object]) -> int:
+    """The last message of the user or the assistant: reasoning behind it belongs to the unfinished turn."""
+    places = (
+        index
+        for index, item in enumerate(items)
+        if isinstance(item, Mapping) and item.get("role") in ("user", "assistant")
+    )
+    return max(places, default=-1)
+
+
+def _items(
+    index: int, item: Mapping[str, Any], requested: Requested, names: dict[str, str], *, current: bool
+) -> Iterator[Item]:
+    match item.get("type", "message"):
+        case "message":
+            yield from _message(index, item, requested)
+        case "reasoning":
+            text = text_in(item.get("content"), index, requested)
+            if text.strip():
+                yield Item(kind=ItemKind.REASONING, text=text, message=index, needed=current)
+        case "function_call":
+            name, call, arguments = str(item.get("name")), item.get("call_id"), item.get("arguments")
+            if isinstance(call, str):
+                names[call] = name
+            if not isinstance(arguments, str):
+                arguments = "" if arguments is None else dumped(arguments)
+            yield Item(kind=ItemKind.CALL, text=arguments, message=index, name=name)
+        case "function_call_output":
+            call = item.get("call_id")
+            text = text_in(item.get("output"), index, requested)
+            named = names.get(call) if isinstance(call, str) else None
+            yield Item(kind=ItemKind.RESULT, text=text, message=index, name=named)
+        case other:
+            type_words = repr(clip(other, 40)) if isinstance(other, str) else "no text"
+            requested.leave_uncompared(
+                f"Item {index} of the request has {type_words} as its type, which is not rendered here."
+            )
+
+
+def _message(index: int, item: Mapping[str, Any], requested: Requested) -> Iterator[Item]:
+    role, text = item.get("role"), text_in(item.get("content"), index, requested)
+    match role:
+        case "system" | "developer":
+            if text:
+                requested.instructions.append((index, text))
+        case "user":
+            yield Item(kind=ItemKind.USER, text=text, message=index, needed=bool(text.strip()))
+        case "assistant":
+            if text.strip():
+                yield Item(kind=ItemKind.ANSWER, text=text, message=index, channels=_ANSWER)
+        case _:
+            role_words = repr(clip(role, 40)) if isinstance(role, str) else "no role"
+            requested.leave_uncompared(
+                f"Message {index} of the request has {role_words} as its role, which is not rendered here."
+            )

@@ -22,11 +22,21 @@ from pathlib import Path
 from typing import Final
 
 from inspector.capture.errors import LabError
-from inspector.lab.install import Environment, Say, check_disk, installed, packages_of, run, write_record
+from inspector.lab.install import (
+    Environment,
+    Parts,
+    Say,
+    check_disk,
+    installed,
+    packages_of,
+    parts_of,
+    run,
+    unpack,
+    write_record,
+)
 from inspector.lab.paths import LabPaths
 from inspector.lab.requirements import front_end_requirements
 from inspector.lab.standin.layouts import SOURCE, layouts_of
-from inspector.lab.standin.wheel import Parts, parts_of, unpack
 
 FRONT_END: Final = "vllm-frontend"
 """An official wheel's Python API server in an environment without GPU parts."""

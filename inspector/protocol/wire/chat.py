@@ -4,16 +4,75 @@ Reads what vLLM 0.10 to 0.32 sends. vLLM 0.12 to 0.13 sends reasoning twice, as 
 `reasoning_content`; that is one delivery.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+from msgspec import Meta, MsgspecError, Struct
+from msgspec.json import Decoder
 
 from inspector.capture.capture import Event, EventKind
 from inspector.capture.deltas import CONTENT, REASONING, Delta, tool_arguments, tool_name
 from inspector.capture.tokens import Tokens
 from inspector.protocol.harmony.vocab import encode, partial_token
 from inspector.protocol.wire.stream import Stream, StreamChoice, brief, error_in, loads, token_ids, value_at
-from inspector.protocol.wire.usual_chunk import TOOLS, UNUSUAL, usual_chunk
+
+TOOLS: Final = 2**17
+"""Bound of the index of a tool call: each index from outside makes a field."""
+
+
+class _Function(Struct, gc=False, forbid_unknown_fields=True):
+    name: str | None = None
+    arguments: str | None = None
+
+
+class UsualCall(Struct, gc=False, forbid_unknown_fields=True):
+    """A part of a tool call."""
+
+    index: Annotated[int, Meta(ge=0, lt=TOOLS)]
+    function: _Function
+    id: str | None = None
+    type: str | None = None
+
+
+class UsualDelta(Struct, gc=False, forbid_unknown_fields=True):
+    """What a chunk delivers."""
+
+    role: str | None = None
+    content: str | None = None
+    reasoning: str | None = None
+    reasoning_content: str | None = None
+    tool_calls: list[UsualCall] | None = None
+
+
+class _Choice(Struct, gc=False, forbid_unknown_fields=True):
+    delta: UsualDelta
+    index: int = 0
+    token_ids: list[int] | None = None
+    logprobs: None = None
+    finish_reason: None = None
+    stop_reason: None = None
+
+
+class UsualChunk(Struct, gc=False, forbid_unknown_fields=True):
+    """A chunk with one choice that goes on, without usage, log probabilities or prompt IDs."""
+
+    choices: tuple[_Choice]
+    model: str | None = None
+    system_fingerprint: str | None = None
+    id: str | None = None
+    object: str | None = None
+    created: int | None = None
+    service_tier: str | None = None
+    usage: None = None
+    prompt_token_ids: None = None
+
+
+usual_chunk: Final[Callable[[str], UsualChunk]] = Decoder(UsualChunk).decode
+
+UNUSUAL: Final = (MsgspecError, ValueError, RecursionError)
+"""What `usual_chunk` raises for any other text; ValueError is for half surrogates."""
+
 
 _delta: Final = tuple.__new__
 """A Delta without its Python-level constructor, which is half its cost."""

@@ -1,6 +1,6 @@
 """What the texts of a chat answer account for in tokens, encoded again."""
 
-from inspector.analysis.audit.token_estimate import explained_tokens
+from inspector.analysis.audit.stream_checks import explained_tokens
 from inspector.analysis.reading import read
 from inspector.capture.capture import Capture, Endpoint, Header
 from inspector.protocol.harmony.vocab import encode

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from inspector.capture.errors import LabError
+from inspector.lab.install import parts_of, unpack
 from inspector.lab.requirements import front_end_requirements
-from inspector.lab.standin.wheel import parts_of, unpack
 
 FILES = {
     "vllm/__init__.py": b"1",

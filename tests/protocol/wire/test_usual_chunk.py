@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.capture.capture import Event
-from inspector.protocol.wire.chat import ChatReader
+from inspector.protocol.wire.chat import UNUSUAL, ChatReader, usual_chunk
 from inspector.protocol.wire.stream import Extensions, Stream, loads
-from inspector.protocol.wire.usual_chunk import UNUSUAL, usual_chunk
 
 TEXTS = st.none() | st.sampled_from(["", "a", "\n", "é", "\U0001f600", "\x00", "\x7f", "\u2028"])
 NUMBERS = st.sampled_from([0, 1, 2, 1023, 1024, 2**14, 2**17, -1, 2**40, 10**30, 1.0, True, None, "1"])
