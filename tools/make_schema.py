@@ -20,7 +20,7 @@ from inspector.analysis.prompt import MessageState, PromptDifference, PromptSeve
 from inspector.analysis.reading import Evidence
 from inspector.capture.capture import Endpoint
 from inspector.issues import Alternative, Cause
-from inspector.issues.issue import Confidence
+from inspector.issues.catalogue.issue import Confidence
 from inspector.net.reference_clients import ClientOutcome
 from inspector.protocol.harmony.reconstruction import Certainty
 from inspector.protocol.wire.excerpt import Excerpt

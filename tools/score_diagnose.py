@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from inspector.issues import Diagnosis, DiagnosisOutcome, RouteKind
-from inspector.issues.text import diagnose_text
+from inspector.issues.texts.diagnose import diagnose_text
 
 
 @dataclass(slots=True)

@@ -15,8 +15,8 @@ from inspector.files.compression import HEAD, decompress
 from inspector.files.store import read_at_most
 from inspector.inspection.triage import may_be_capture, most_bytes, of_content, of_lines
 from inspector.issues import Diagnosis, DiagnosisOutcome, Failure, diagnosis_row
-from inspector.issues.lines import lines_of_file
-from inspector.issues.text import diagnose_text
+from inspector.issues.texts.diagnose import diagnose_text
+from inspector.issues.texts.lines import lines_of_file
 
 _EXAMPLE = """examples:
   python -m inspector diagnose vllm.log

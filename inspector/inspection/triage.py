@@ -19,8 +19,8 @@ from inspector.files.importers import BEGINS
 from inspector.files.store import LIMIT_BYTES, loads_all
 from inspector.inspection.inspection import diagnose, examine
 from inspector.issues import Because, Diagnosis, DiagnosisOutcome
-from inspector.issues.lines import lines_of_file
-from inspector.issues.text import diagnose_text
+from inspector.issues.texts.diagnose import diagnose_text
+from inspector.issues.texts.lines import lines_of_file
 from inspector.protocol.engines import DEFAULT
 from inspector.protocol.harmony.markup import markup_in
 

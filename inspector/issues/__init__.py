@@ -1,12 +1,18 @@
 """Known issues: findings, error text and server logs to causes, sides at fault and steps, best first.
 
-The catalogue is `known_issues.yaml`; `issue` documents its keys, docs/diagnose.md the ranking. Texts and logs
-are read by `text` and `lines`, which are not loaded for a capture.
+`catalogue` has the entries and what they may say, `findings` matches them with responses, `texts` with
+messages and logs; docs/diagnose.md explains the ranking. What reads texts is not loaded for a capture.
 """
 
 from inspector.files.compression import decompress
 from inspector.issues.advice import Advice
-from inspector.issues.captures import (
+from inspector.issues.catalogue.issue import Issue, Side
+from inspector.issues.catalogue.routes import Route, RouteKind
+from inspector.issues.catalogue.steps import Situation, first_step, links_for, situation_of, steps_for
+from inspector.issues.catalogue.table import catalogue, issues, read_catalogue
+from inspector.issues.diagnosis import Diagnosis, DiagnosisOutcome, Failure
+from inspector.issues.findings.cause import Alternative, Cause
+from inspector.issues.findings.diagnose import (
     IssueMatches,
     answers_of_findings,
     diagnose_capture,
@@ -14,14 +20,8 @@ from inspector.issues.captures import (
     matches_of,
     with_known_issues,
 )
-from inspector.issues.catalogue import catalogue, issues, read_catalogue
-from inspector.issues.cause import Alternative, Cause
-from inspector.issues.diagnosis import Diagnosis, DiagnosisOutcome, Failure
-from inspector.issues.issue import Issue, Side
 from inspector.issues.json_rows import advice_row, diagnosis_row, failure_row, issue_row
 from inspector.issues.ranking import Answer, Because, Reason
-from inspector.issues.routes import Route, RouteKind
-from inspector.issues.steps import Situation, first_step, links_for, situation_of, steps_for
 
 __all__ = [
     "Advice",

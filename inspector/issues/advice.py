@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from inspector.analysis.audit import Finding
 from inspector.capture.capture import Endpoint
-from inspector.issues.catalogue import catalogue, issues
-from inspector.issues.issue import Issue, Observation, Side, Step
+from inspector.issues.catalogue.issue import Issue, Observation, Side, Step
+from inspector.issues.catalogue.steps import Situation, beside, first_step, links_for, steps_in
+from inspector.issues.catalogue.table import catalogue, issues
+from inspector.issues.catalogue.versions import as_version
 from inspector.issues.ranking import Answer
-from inspector.issues.steps import Situation, beside, first_step, links_for, steps_in
-from inspector.issues.versions import as_version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,19 +1,75 @@
 """What a diagnosis is: failures with their answers, the side at fault, and one sentence that says it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, assert_never
+from typing import Final, NamedTuple, assert_never
 
 from inspector.issues.advice import Advice, advice_on
-from inspector.issues.issue import Confidence, Issue, Side
+from inspector.issues.catalogue.issue import Confidence, Issue, Side
+from inspector.issues.catalogue.routes import Route
+from inspector.issues.catalogue.steps import Situation, beside, links_for, steps_for
+from inspector.issues.catalogue.versions import ReportedVersion
 from inspector.issues.ranking import Answer
 from inspector.issues.reference_parsers import ParserResult
-from inspector.issues.routes import Route
-from inspector.issues.steps import Situation, beside, links_for, steps_for
-from inspector.issues.timeline import Count
-from inspector.issues.versions import ReportedVersion
 from inspector.protocol.engines import DEFAULT
+
+_WIDTHS: Final = (0, 1, 3, 6)
+"""Characters to cut from `11-20 22:47` for minutes, ten minutes, hours, days."""
+_MOST: Final = 20_000
+
+
+class Count(NamedTuple):
+    """How often something happened in one stretch of time."""
+
+    time: str
+    """As the log writes it: `11-20 22:47`, or coarser `11-20 22:4x`, `11-20 22h`, `11-20`; may be empty."""
+    name: str
+    version: str
+    """The server's version then, empty if unknown."""
+    times: int
+
+
+class Timeline:
+    """Adds up events by time, name and version."""
+
+    def __init__(self, most: int = _MOST) -> None:
+        self._counts: dict[tuple[str, str, str], int] = {}
+        self._width = 0
+        self._most = most
+
+    def add(self, minute: str, name: str, version: str) -> None:
+        """Count one event; `minute` is `MM-DD HH:MM` with or without a year before it, or empty."""
+        key = (self._cut(minute), name, version)
+        self._counts[key] = self._counts.get(key, 0) + 1
+        while len(self._counts) > self._most and self._width < len(_WIDTHS) - 1:
+            self._width += 1
+            self._merge()
+        if len(self._counts) > self._most:
+            self._forget_times()
+
+    def __iter__(self) -> Iterator[Count]:
+        marks = {0: "", 1: "x", 2: "h", 3: ""}
+        for (time, name, version), count in sorted(self._counts.items()):
+            yield Count(time + marks[self._width] if time else "", name, version, count)
+
+    def _cut(self, minute: str) -> str:
+        return minute[: len(minute) - _WIDTHS[self._width]] if minute else ""
+
+    def _merge(self) -> None:
+        before, self._counts = self._counts, {}
+        cut = _WIDTHS[self._width] - _WIDTHS[self._width - 1]
+        for (time, name, version), count in before.items():
+            key = (time[: len(time) - cut] if time else "", name, version)
+            self._counts[key] = self._counts.get(key, 0) + count
+
+    def _forget_times(self) -> None:
+        """More days than there is room for: dates that make no sense."""
+        before, self._counts = self._counts, {}
+        for (_, name, version), count in before.items():
+            key = ("", name, version)
+            self._counts[key] = self._counts.get(key, 0) + count
+
 
 NOTHING: Final = "No known issue matches this text."
 _DIAGNOSE_LOG: Final = "docker logs CONTAINER 2>&1 | python -m inspector diagnose"

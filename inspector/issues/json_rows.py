@@ -3,9 +3,9 @@
 from typing import Any
 
 from inspector.issues.advice import Advice
+from inspector.issues.catalogue.issue import Issue
+from inspector.issues.catalogue.routes import Route
 from inspector.issues.diagnosis import Diagnosis, Failure
-from inspector.issues.issue import Issue
-from inspector.issues.routes import Route
 
 
 def issue_row(issue: Issue) -> dict[str, Any]:

@@ -11,9 +11,9 @@ from enum import StrEnum
 from typing import Final
 
 from inspector.capture.formats import listed
-from inspector.issues.issue import Confidence, Issue, RequestSetting, Side
-from inspector.issues.release_bounds import Bounds
-from inspector.issues.versions import as_version
+from inspector.issues.catalogue.issue import Confidence, Issue, RequestSetting, Side
+from inspector.issues.catalogue.release_bounds import Bounds
+from inspector.issues.catalogue.versions import as_version
 from inspector.protocol.engines import DEFAULT, ENGINES, UNKNOWN, Engine
 
 

@@ -19,8 +19,8 @@ from inspector.capture.deltas import CONTENT, REASONING, TEXT, tool_index
 from inspector.capture.formats import clip, count, listed
 from inspector.inspection.inspection import Examined
 from inspector.issues import Issue, Situation
-from inspector.issues.issue import Step
-from inspector.issues.steps import measured
+from inspector.issues.catalogue.issue import Step
+from inspector.issues.catalogue.steps import measured
 
 _NAME_SHOWN: Final = 60
 _GITHUB: Final = re.compile(r"https://github\.com/[\w.-]+/([\w.-]+)/(?:issues|pull)/(\d+)")

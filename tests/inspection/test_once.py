@@ -16,8 +16,8 @@ from inspector.analysis.audit.stream_checks import server_errors
 from inspector.analysis.audit.verdict import _clauses, verdict
 from inspector.files.store import FIXTURES
 from inspector.inspection.inspection import diagnose, inspect
-from inspector.issues.captures import answers_of_findings
-from inspector.issues.cause import leading, situation_among
+from inspector.issues.findings.cause import leading, situation_among
+from inspector.issues.findings.diagnose import answers_of_findings
 from inspector.views.report import markdown_report
 from inspector.views.rows import audit_dict
 from inspector.views.strip import strip

@@ -13,7 +13,7 @@ from inspector.files.store import FIXTURES, builtin, load
 from inspector.inspection.inspection import Inspection, inspect
 from inspector.issues import Situation, catalogue, diagnose_capture, steps_for
 from inspector.issues.advice import known_faults
-from inspector.issues.versions import as_version
+from inspector.issues.catalogue.versions import as_version
 from inspector.lab.results import STAND_IN, MatrixRun, all_runs, captures_of, load_runs
 from inspector.protocol.engines import DEFAULT, ENGINES
 from inspector.protocol.wire.strip_ids import without_token_ids

@@ -14,8 +14,8 @@ from inspector.cli import main
 from inspector.files.store import FIXTURES, load, save
 from inspector.inspection.inspection import inspect
 from inspector.issues import Situation, diagnose_capture, first_step, issues
-from inspector.issues.issue import Confidence
-from inspector.issues.versions import as_version
+from inspector.issues.catalogue.issue import Confidence
+from inspector.issues.catalogue.versions import as_version
 from inspector.lab.results import captures_of, load_runs
 from inspector.views.report.facts import facts
 from inspector.views.rows import issue_row

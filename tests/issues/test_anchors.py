@@ -2,10 +2,10 @@
 
 import pytest
 
-from inspector.issues.anchors import Anchor, Releases, releases
-from inspector.issues.catalogue import catalogue
-from inspector.issues.issue import Issue
-from inspector.issues.versions import as_version
+from inspector.issues.catalogue.issue import Issue
+from inspector.issues.catalogue.table import catalogue
+from inspector.issues.catalogue.versions import as_version
+from inspector.issues.texts.anchors import Anchor, Releases, releases
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,11 @@ from inspector.analysis.reading import Reading, read
 from inspector.capture.capture import Capture, Endpoint, Event, Header
 from inspector.files.store import builtin
 from inspector.inspection.inspection import inspect
-from inspector.issues.captures import (
+from inspector.issues.catalogue.table import catalogue
+from inspector.issues.findings.diagnose import (
     answers_of_findings,
     diagnose_capture,
 )
-from inspector.issues.catalogue import catalogue
 from inspector.issues.ranking import Because
 from inspector.protocol.harmony.vocab import encode
 from tests.support.streams import chat, chat_chunk, completion

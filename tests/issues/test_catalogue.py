@@ -7,10 +7,10 @@ import msgspec
 import pytest
 
 from inspector.capture.errors import InspectorError
-from inspector.issues.catalogue import DEFAULT_FILE, catalogue, read_catalogue
-from inspector.issues.issue import Side
-from inspector.issues.routes import routes
-from inspector.issues.schema import Expression
+from inspector.issues.catalogue.issue import Side
+from inspector.issues.catalogue.routes import routes
+from inspector.issues.catalogue.schema import Expression
+from inspector.issues.catalogue.table import DEFAULT_FILE, catalogue, read_catalogue
 from tests.support.entries import ENTRY, written
 
 

@@ -4,10 +4,10 @@ import pytest
 
 from inspector.files.store import FIXTURES, load
 from inspector.inspection.inspection import inspect
-from inspector.issues.cause import Cause
-from inspector.issues.issue import Confidence
-from inspector.issues.release_bounds import Bounds, release_bounds
-from inspector.issues.versions import Range
+from inspector.issues.catalogue.issue import Confidence
+from inspector.issues.catalogue.release_bounds import Bounds, release_bounds
+from inspector.issues.catalogue.versions import Range
+from inspector.issues.findings.cause import Cause
 from tools.cause_rates import Mode, as_mode
 
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.issues.catalogue import catalogue, read_catalogue
+from inspector.issues.catalogue.table import catalogue, read_catalogue
 from inspector.issues.diagnosis import DiagnosisOutcome
 from inspector.issues.json_rows import diagnosis_row
-from inspector.issues.text import closest, diagnose_text
+from inspector.issues.texts.diagnose import closest, diagnose_text
 from tests.support.entries import ENTRY, written
 
 DESCRIPTION = "content is null and everything is in reasoning, finish_reason is length, gpt-oss on vLLM"

@@ -8,7 +8,7 @@ import pytest
 
 from inspector.files.store import FIXTURES, load
 from inspector.inspection.inspection import inspect
-from inspector.issues.issue import Side
+from inspector.issues.catalogue.issue import Side
 from tests.support.faults import Fault, Piece, Response, capture_of, faulty, responses
 from tests.support.tiers import choose
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from inspector.analysis.audit import Code, audit
 from inspector.analysis.reading import Reading, read
 from inspector.capture.capture import Capture, Endpoint, Event, Header
-from inspector.issues.captures import answers_of_findings
-from inspector.issues.catalogue import catalogue, read_catalogue
-from inspector.issues.evidence import Evidence
-from inspector.issues.forms import request_holds, token_places
-from inspector.issues.issue import Issue
+from inspector.issues.catalogue.evidence import Evidence
+from inspector.issues.catalogue.issue import Issue
+from inspector.issues.catalogue.table import catalogue, read_catalogue
+from inspector.issues.findings.diagnose import answers_of_findings
+from inspector.issues.findings.forms import request_holds, token_places
 from inspector.lab import scripts
 from inspector.protocol.harmony.violations import Violation
 from inspector.protocol.harmony.vocab import MARKERS, encode

@@ -2,8 +2,8 @@ import io
 
 import pytest
 
-from inspector.issues.anchors import Anchor
-from inspector.issues.lines import (
+from inspector.issues.texts.anchors import Anchor
+from inspector.issues.texts.lines import (
     anchor_of,
     exception_of,
     lines_of_file,

@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from inspector.issues.catalogue import catalogue
+from inspector.issues.catalogue.issue import Confidence, Issue
+from inspector.issues.catalogue.table import catalogue
 from inspector.issues.diagnosis import DiagnosisOutcome
-from inspector.issues.issue import Confidence, Issue
 from inspector.issues.json_rows import diagnosis_row
-from inspector.issues.text import diagnose_text
+from inspector.issues.texts.diagnose import diagnose_text
 from tools.score_diagnose import answer_code, score, table
 
 POSTS: list[Mapping[str, Any]] = msgspec.yaml.decode(

@@ -5,9 +5,9 @@ import pytest
 from inspector.analysis.audit import audit
 from inspector.analysis.reading import read
 from inspector.capture.capture import Capture, End
-from inspector.issues.catalogue import catalogue
-from inspector.issues.evidence import Evidence
-from inspector.issues.predicates import OF_FINDINGS, OF_RESPONSES, OfFinding
+from inspector.issues.catalogue.evidence import Evidence
+from inspector.issues.catalogue.predicates import OF_FINDINGS, OF_RESPONSES, OfFinding
+from inspector.issues.catalogue.table import catalogue
 from tests.support.builtin import CAPTURES
 from tests.support.streams import GOOD, LOSS, Step, chat
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.issues.catalogue import catalogue
-from inspector.issues.schema import needed_literal
+from inspector.issues.catalogue.schema import needed_literal
+from inspector.issues.catalogue.table import catalogue
 
 
 @pytest.mark.parametrize(

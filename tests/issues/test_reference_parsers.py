@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from inspector.analysis.audit import audit
 from inspector.analysis.reading import read
-from inspector.issues.captures import diagnose_capture
+from inspector.issues.findings.diagnose import diagnose_capture
 from inspector.issues.reference_parsers import parser_results
 from inspector.protocol.harmony.vocab import MARKERS, encode
 from tests.support.streams import completion

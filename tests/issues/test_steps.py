@@ -11,9 +11,9 @@ from inspector.analysis.reading import Reader, read
 from inspector.capture.capture import Capture, Endpoint, Header
 from inspector.files.store import FIXTURES, builtin, load
 from inspector.issues import Situation, catalogue, first_step, issues, situation_of, steps_for
-from inspector.issues.catalogue import read_catalogue
-from inspector.issues.steps import MEASURED_FILE, measured
-from inspector.issues.versions import as_version
+from inspector.issues.catalogue.steps import MEASURED_FILE, measured
+from inspector.issues.catalogue.table import read_catalogue
+from inspector.issues.catalogue.versions import as_version
 from inspector.lab.results import STAND_IN, load_runs, version_key
 from inspector.protocol.engines import DEFAULT, ENGINES
 from tests.support.entries import ENTRY, written

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.issues.catalogue import catalogue
+from inspector.issues.catalogue.issue import Side
+from inspector.issues.catalogue.table import catalogue
+from inspector.issues.catalogue.versions import Range
 from inspector.issues.diagnosis import DiagnosisOutcome
-from inspector.issues.issue import Side
 from inspector.issues.ranking import Because
-from inspector.issues.text import diagnose_text
-from inspector.issues.versions import Range
+from inspector.issues.texts.diagnose import diagnose_text
 
 LOGS = Path(__file__).parent.parent.parent / "fixtures" / "logs"
 

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.issues.timeline import Count, Timeline
+from inspector.issues.diagnosis import Count, Timeline
 
 
 def test_events_are_added_up_by_minute_name_and_version() -> None:

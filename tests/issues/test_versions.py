@@ -1,6 +1,6 @@
 import pytest
 
-from inspector.issues.versions import Range, as_version
+from inspector.issues.catalogue.versions import Range, as_version
 
 
 def test_versions_compare_as_releases_follow_each_other() -> None:

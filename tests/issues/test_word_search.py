@@ -5,8 +5,8 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.issues import scan
-from inspector.issues.scan import WordSearch
+from inspector.issues.texts import search
+from inspector.issues.texts.search import WordSearch
 
 WORDS = ("Error", '" 404', "Unknown role:", " 50", "é\ud800")
 PARTS = st.sampled_from([*WORDS, "GET /a 17", "Error", " 40", "4", "\t", "é", "\ud800", "x" * 600])
@@ -30,8 +30,8 @@ def test_lines_that_differ_in_digits_only_are_told_apart_by_words_with_digits() 
 def test_memory_is_bounded() -> None:
     looking = WordSearch(WORDS)
     letters = random.Random(5)  # noqa: S311 -- not a secret
-    for _ in range(3 * scan._SHAPES // 100):
+    for _ in range(3 * search._SHAPES // 100):
         lines = ["".join(letters.choices("abcdefgh", k=12)) for _ in range(100)]
         looking.lines_with_words([*lines, "y" * 100_000], "\n".join(lines))
-        assert len(looking._shapes) <= scan._SHAPES
-    assert max(map(len, looking._shapes)) <= scan._LONGEST
+        assert len(looking._shapes) <= search._SHAPES
+    assert max(map(len, looking._shapes)) <= search._LONGEST

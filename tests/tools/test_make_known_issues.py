@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from inspector.issues.catalogue import catalogue
-from inspector.issues.issue import FindingForm, Issue, Step, TokenForm
+from inspector.issues.catalogue.issue import FindingForm, Issue, Step, TokenForm
+from inspector.issues.catalogue.table import catalogue
 from tools.make_known_issues import table
 
 DOCS = Path(__file__).parent.parent.parent / "docs"

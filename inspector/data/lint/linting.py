@@ -1,6 +1,5 @@
 """A table is checked row by row; what is kept is bounded."""
 
-import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,6 +12,7 @@ from inspector.capture.bounds import FINDINGS
 from inspector.capture.errors import CaptureError
 from inspector.capture.formats import clip, count, listed, number
 from inspector.data.lint.advice import amount, level
+from inspector.data.lint.answers import check_answer, check_plain
 from inspector.data.lint.columns import Column, Form, detect, text_paths, values_in
 from inspector.data.lint.finding import Flaw, LintFinding, Unit
 from inspector.data.lint.messages import check_messages, is_messages
@@ -21,7 +21,7 @@ from inspector.data.lint.rendered import Ending, Rendered, check_ids, check_text
 from inspector.data.lint.rows import Row, Table, open_table
 from inspector.data.lint.rules import RULES, Rule
 from inspector.data.lint.structure import SHOWN, Part
-from inspector.protocol.harmony.markup import first_spelled, stripped_transcript
+from inspector.protocol.harmony.markup import first_spelled
 
 _LOOKED_AT: Final = 32
 """Rows by which columns are recognized."""
@@ -396,36 +396,3 @@ def _dropped(parts: Sequence[Part], pending: Sequence[str]) -> Iterator[Flaw]:
     lost = [text for text in pending if text not in reasoning]
     if call is not None and lost:
         yield Flaw(rule=Rule.ANALYSIS_DROPPED, at=call.at, message=call.message, excerpt=clip(lost[0], SHOWN))
-
-
-_NO_FINAL: Final = "It has no final answer."
-_THINK: Final = re.compile(r"\s*<think>")
-_THOUGHT: Final = re.compile(r"(?:^|[^`\s\"'])\s*</think>(?=\s|\Z)")
-
-
-def check_answer(text: str) -> Iterator[Flaw]:
-    """Flaws of one scored text; places are characters."""
-    if (at := first_spelled(text)) is not None:
-        note = "" if "<|channel|>final" in text else _NO_FINAL
-        yield Flaw(rule=Rule.RAW_HARMONY_ANSWER, at=at, excerpt=clip(text[at:], SHOWN), note=note)
-    elif not text.strip():
-        yield Flaw(rule=Rule.EMPTY_ANSWER)
-    else:
-        yield from check_plain(text)
-
-
-def check_plain(text: str) -> Iterator[Flaw]:
-    """Flaws of text without special tokens."""
-    if (at := stripped_transcript(text)) is not None:
-        note = "" if "assistantfinal" in text else _NO_FINAL
-        yield Flaw(rule=Rule.STRIPPED_TRANSCRIPT, at=at, excerpt=clip(text[at:], SHOWN), note=note)
-    elif (at := think_tag(text)) is not None:
-        yield Flaw(rule=Rule.THINK_TAG, at=at, excerpt=clip(text[at:], SHOWN))
-
-
-def think_tag(text: str) -> int | None:
-    """Where a text begins with reasoning in `<think>`, or closes it; None where it only mentions the tag."""
-    if "think>" not in text:
-        return None
-    match = _THINK.match(text) or _THOUGHT.search(text)
-    return None if match is None else text.index("<", match.start())

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from inspector.capture.formats import clip
+from inspector.data.lint.answers import think_tag
 from inspector.data.lint.finding import Flaw
-from inspector.data.lint.linting import think_tag
 from inspector.data.lint.rules import Rule
 from inspector.data.lint.structure import SHOWN, Part, check_structure
 from inspector.protocol.harmony.markup import first_spelled, stripped_transcript

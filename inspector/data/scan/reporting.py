@@ -9,7 +9,7 @@ from inspector.analysis.audit.kinds import kind_and_key
 from inspector.capture.formats import count, number, plural
 from inspector.data.scan.library import Counts, Group, Library, Tally
 from inspector.issues import Situation, first_step, issues
-from inspector.issues.versions import as_version
+from inspector.issues.catalogue.versions import as_version
 
 _VERSIONS: Final = 3
 _TALLIES: Final = 12

@@ -8,7 +8,7 @@ import httpx
 from inspector.fleet.doctor.checks import Check, Checkup, KnownFault, failed, ok, unknown, warning
 from inspector.fleet.doctor.streams import Streams
 from inspector.issues.advice import known_faults
-from inspector.issues.steps import Situation, first_step
+from inspector.issues.catalogue.steps import Situation, first_step
 from inspector.net.client.address import Server
 from inspector.net.client.failures import connection_failure, refusal
 from inspector.net.client.server_info import owner_in, trust

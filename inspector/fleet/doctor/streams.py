@@ -11,8 +11,8 @@ from inspector.capture.capture import Endpoint
 from inspector.capture.formats import listed
 from inspector.fleet.doctor.checks import Check, failed, ok, unknown, warning
 from inspector.issues.advice import first_advice
-from inspector.issues.issue import Observation
-from inspector.issues.steps import Situation, situation_of
+from inspector.issues.catalogue.issue import Observation
+from inspector.issues.catalogue.steps import Situation, situation_of
 from inspector.net.client.address import Server
 from inspector.net.client.outcome import OutcomeKind
 from inspector.net.client.questions import PROMPT, TOOL_PROMPT, WEATHER

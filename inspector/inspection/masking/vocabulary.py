@@ -8,7 +8,7 @@ from typing import Final
 
 from inspector.capture.capture import ENDPOINT_GUESSED, STOPPED
 from inspector.files.tables import Row, Verbatim, read_table
-from inspector.issues.schema import Expression
+from inspector.issues.catalogue.schema import Expression
 
 
 class _Phrases(Row, frozen=True):

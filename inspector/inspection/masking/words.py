@@ -9,8 +9,8 @@ from inspector.inspection.masking.forms import FIRST_SPECIAL
 from inspector.inspection.masking.pieces import MaskedTexts
 from inspector.inspection.masking.standins import Standins
 from inspector.inspection.masking.vocabulary import GRAMMAR, PHRASES
-from inspector.issues.catalogue import catalogue
-from inspector.issues.schema import Pattern
+from inspector.issues.catalogue.schema import Pattern
+from inspector.issues.catalogue.table import catalogue
 
 _QUOTED: Final = re.compile(r"(Unknown role: |unexpected tokens remaining in message header: )([^\n]+)")
 _STRING: Final = re.compile(r'"((?:[^"\\]|\\.)+)"')

@@ -12,7 +12,7 @@ from inspector import Diagnosis, InspectorError
 from inspector.inspection.inspection import diagnose
 from inspector.inspection.triage import of_content
 from inspector.issues import decompress
-from inspector.issues.lines import lines_of_file
+from inspector.issues.texts.lines import lines_of_file
 from pages.ui import captures, opening, pickers
 from pages.ui.errors import show_error
 from pages.ui.state import Session

@@ -6,7 +6,7 @@ from inspector.capture.capture import STOPPED
 from inspector.inspection.masking.pieces import MaskedTexts
 from inspector.inspection.masking.standins import Standins
 from inspector.inspection.masking.words import Words
-from inspector.issues.catalogue import catalogue
+from inspector.issues.catalogue.table import catalogue
 from inspector.protocol.harmony.parser_errors import parser_error
 
 

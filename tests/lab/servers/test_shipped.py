@@ -6,7 +6,7 @@ import pytest
 
 from inspector.capture.capture import Endpoint
 from inspector.files.store import FIXTURES
-from inspector.issues.steps import MEASURED_FILE
+from inspector.issues.catalogue.steps import MEASURED_FILE
 from inspector.lab.matrix import condition_targets, targets_of
 from inspector.lab.results import OTHER_SERVERS, MatrixRun, captures_of, load_runs
 from inspector.lab.score import ScriptOutcome, score

@@ -13,7 +13,7 @@ from inspector.capture.capture import Capture, Endpoint, Event, EventKind, Heade
 from inspector.fleet.doctor import CheckState, check_server
 from inspector.inspection.inspection import Inspection, inspect
 from inspector.issues import catalogue
-from inspector.issues.text import diagnose_text
+from inspector.issues.texts.diagnose import diagnose_text
 from inspector.net.client.address import Server
 from inspector.net.client.request import LiveRequest, body
 from inspector.net.client.server_info import owner_in

@@ -16,8 +16,8 @@ from inspector.analysis.reading import Evidence
 from inspector.capture.capture import Capture, Endpoint, Event, EventKind, Header
 from inspector.inspection.inspection import Inspection, inspect
 from inspector.issues import catalogue
-from inspector.issues.captures import diagnose_capture
-from inspector.issues.issue import Side
+from inspector.issues.catalogue.issue import Side
+from inspector.issues.findings.diagnose import diagnose_capture
 from inspector.net.client.request import LiveRequest, body
 from inspector.net.tap.rewriting import EventRewriter, body_without_ids
 from inspector.protocol.engines import EITHER_VLLM, ENGINES, GATEWAYS, UNKNOWN, Engine, engine_of

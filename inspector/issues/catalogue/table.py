@@ -10,7 +10,7 @@ from typing import Final
 
 from inspector.capture.errors import InspectorError
 from inspector.files.tables import parse_table
-from inspector.issues.issue import Issue
+from inspector.issues.catalogue.issue import Issue
 
 DEFAULT_FILE: Final = Path(__file__).with_name("known_issues.yaml")
 

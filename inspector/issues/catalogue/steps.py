@@ -18,9 +18,9 @@ from msgspec import structs
 
 from inspector.analysis.reading import Reading
 from inspector.capture.capture import Endpoint
-from inspector.issues.issue import Issue, Side, Step, upgrade_text
-from inspector.issues.release_bounds import release_bounds
-from inspector.issues.versions import as_version
+from inspector.issues.catalogue.issue import Issue, Side, Step, upgrade_text
+from inspector.issues.catalogue.release_bounds import release_bounds
+from inspector.issues.catalogue.versions import as_version
 from inspector.protocol.engines import DEFAULT, ENGINES, UNKNOWN, Engine
 from inspector.protocol.wire.endpoints import spec_of
 

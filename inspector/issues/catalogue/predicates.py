@@ -13,8 +13,8 @@ from inspector.analysis.alignment import embed_or_align
 from inspector.analysis.audit import Finding, FindingSide, Severity, kinds_of
 from inspector.analysis.audit.missing_ids import asks_for_ids
 from inspector.analysis.reading import Reading
-from inspector.issues.evidence import Evidence, final_texts
-from inspector.issues.schema import Edge
+from inspector.issues.catalogue.evidence import Evidence, final_texts
+from inspector.issues.catalogue.schema import Edge
 from inspector.protocol.harmony.vocab import encode_plain
 
 P = ParamSpec("P")

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from inspector.analysis.audit import Finding
 from inspector.analysis.audit.kinds import OF_DELIVERY
-from inspector.issues.evidence import Evidence
-from inspector.issues.forms import has_parts
-from inspector.issues.issue import Issue, TextForm
-from inspector.issues.schema import Edge
+from inspector.issues.catalogue.evidence import Evidence
+from inspector.issues.catalogue.issue import Issue, TextForm
+from inspector.issues.catalogue.schema import Edge
+from inspector.issues.findings.forms import has_parts
 from inspector.protocol.harmony.contract import Segment
 from inspector.protocol.harmony.states import State
 from inspector.protocol.harmony.text import text_of

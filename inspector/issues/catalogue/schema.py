@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Final, Literal
 import msgspec
 
 from inspector.files.tables import one_of
-from inspector.issues.versions import VERSION
+from inspector.issues.catalogue.versions import VERSION
 from inspector.protocol.engines import ENGINES
 from inspector.protocol.harmony.violations import Violation
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from inspector.analysis.reading import Reading
 from inspector.capture.capture import Endpoint
-from inspector.issues.versions import Range, as_version
+from inspector.issues.catalogue.versions import Range, as_version
 from inspector.protocol.engines import DEFAULT
 from inspector.protocol.harmony.vocab import Marker
 

@@ -13,7 +13,7 @@ from inspector.analysis.reading import ChoiceReading, Reading
 from inspector.analysis.reading import Evidence as Generated
 from inspector.capture.capture import Endpoint, EventKind
 from inspector.capture.deltas import CONTENT, tool_index
-from inspector.issues.schema import Edge
+from inspector.issues.catalogue.schema import Edge
 from inspector.protocol.harmony.parser_errors import RejectionReason, parser_error
 from inspector.protocol.harmony.states import State, after
 from inspector.protocol.harmony.text import text_of

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from msgspec import field
 
 from inspector.files.tables import Row, read_table
-from inspector.issues.versions import as_version
+from inspector.issues.catalogue.versions import as_version
 
 DEFAULT_FILE: Final = Path(__file__).with_name("releases.yaml")
 

@@ -6,9 +6,9 @@ from typing import Final, NamedTuple
 from inspector.analysis.audit import Finding, FindingSide, kinds_of
 from inspector.analysis.audit.kinds import Kind
 from inspector.capture.formats import clip
-from inspector.issues.evidence import Evidence
-from inspector.issues.issue import FindingForm, Issue, RequestSetting, TokenForm
-from inspector.issues.schema import Expression, MessagePart
+from inspector.issues.catalogue.evidence import Evidence
+from inspector.issues.catalogue.issue import FindingForm, Issue, RequestSetting, TokenForm
+from inspector.issues.catalogue.schema import Expression, MessagePart
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.violations import Violated
 

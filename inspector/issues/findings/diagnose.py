@@ -22,8 +22,15 @@ from inspector.analysis.audit.verdict import Clause, Level, Verdict, verdict
 from inspector.analysis.reading import Reading
 from inspector.capture.capture import Endpoint
 from inspector.issues.advice import Advice, advice_on
-from inspector.issues.catalogue import catalogue
-from inspector.issues.cause import (
+from inspector.issues.catalogue.evidence import Evidence
+from inspector.issues.catalogue.issue import Issue
+from inspector.issues.catalogue.issue import Side as IssueSide
+from inspector.issues.catalogue.release_bounds import Bounds, release_bounds
+from inspector.issues.catalogue.steps import Situation
+from inspector.issues.catalogue.table import catalogue
+from inspector.issues.catalogue.versions import ReportedVersion
+from inspector.issues.diagnosis import Diagnosis, Failure, sentence
+from inspector.issues.findings.cause import (
     SHOWN,
     Cause,
     cause_of,
@@ -33,12 +40,8 @@ from inspector.issues.cause import (
     situation_among,
     together,
 )
-from inspector.issues.delivered import Delivered
-from inspector.issues.diagnosis import Diagnosis, Failure, sentence
-from inspector.issues.evidence import Evidence
-from inspector.issues.forms import Place, finding_holds, reported_words, request_holds, token_places
-from inspector.issues.issue import Issue
-from inspector.issues.issue import Side as IssueSide
+from inspector.issues.findings.delivered import Delivered
+from inspector.issues.findings.forms import Place, finding_holds, reported_words, request_holds, token_places
 from inspector.issues.ranking import (
     Answer,
     Because,
@@ -50,9 +53,6 @@ from inspector.issues.ranking import (
     version_reason,
 )
 from inspector.issues.reference_parsers import ParserResult, parser_results
-from inspector.issues.release_bounds import Bounds, release_bounds
-from inspector.issues.steps import Situation
-from inspector.issues.versions import ReportedVersion
 from inspector.protocol.harmony.parser_errors import parser_error
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.violations import BETWEEN, Violation

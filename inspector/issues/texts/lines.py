@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator
 from typing import IO, Final, NamedTuple
 
-from inspector.issues.anchors import Anchor
-from inspector.issues.text_cleanup import uncoloured, unshipped
+from inspector.issues.texts.anchors import Anchor
+from inspector.issues.texts.cleanup import uncoloured, unshipped
 from inspector.protocol.engines import ENGINES
 from inspector.protocol.engines import versions_in as engine_versions
 from inspector.protocol.wire.endpoints import ASKED

@@ -14,17 +14,17 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from inspector.capture.capture import Endpoint
-from inspector.issues.anchors import Anchor, releases
-from inspector.issues.catalogue import catalogue
+from inspector.issues.catalogue.issue import Issue, Rate, Side, Texts
+from inspector.issues.catalogue.routes import Route, find_server, find_startup, names_ours
+from inspector.issues.catalogue.steps import Situation, delivered_in_lab
+from inspector.issues.catalogue.table import catalogue
+from inspector.issues.catalogue.versions import ReportedVersion
 from inspector.issues.diagnosis import Diagnosis, Failure, paste_next, sentence
-from inspector.issues.issue import Issue, Rate, Side, Texts
-from inspector.issues.message import Message
 from inspector.issues.ranking import Answer, Because, Reason, possible_on, ranked, sides, version_reason
-from inspector.issues.routes import Route, find_server, find_startup, names_ours
-from inspector.issues.scan import Scan
-from inspector.issues.steps import Situation, delivered_in_lab
-from inspector.issues.text_cleanup import apart, uncoloured
-from inspector.issues.versions import ReportedVersion
+from inspector.issues.texts.anchors import Anchor, releases
+from inspector.issues.texts.cleanup import apart, uncoloured
+from inspector.issues.texts.message import Message
+from inspector.issues.texts.search import Scan
 from inspector.protocol.engines import DEFAULT, ENGINES, PACKAGES, Engine
 from inspector.protocol.harmony.parser_errors import parser_error
 from inspector.protocol.wire.endpoints import ASKED

@@ -12,9 +12,9 @@ from inspector.analysis.audit.facts import Missing, ServerRejection
 from inspector.analysis.audit.kinds import OF_DELIVERY
 from inspector.analysis.audit.verdict import Clause
 from inspector.analysis.reading import Reading
-from inspector.issues.issue import Confidence, Issue, Side
+from inspector.issues.catalogue.issue import Confidence, Issue, Side
+from inspector.issues.catalogue.steps import Situation, beside, first_step, situation_of
 from inspector.issues.ranking import Answer, Because, Reason, ranked
-from inspector.issues.steps import Situation, beside, first_step, situation_of
 from inspector.protocol.engines import DEFAULT, Engine
 
 _EVIDENCE: Final[Mapping[Because, int]] = {

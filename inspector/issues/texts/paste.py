@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from inspector.issues.issue import Issue
-from inspector.issues.lines import Split
-from inspector.issues.message import Match, Message
-from inspector.issues.schema import Pattern
+from inspector.issues.catalogue.issue import Issue
+from inspector.issues.catalogue.schema import Pattern
+from inspector.issues.texts.lines import Split
+from inspector.issues.texts.message import Match, Message
 
 _FOLDED: Final = 16
 """Characters that a text needs to be looked for in any case."""

@@ -11,8 +11,8 @@ from msgspec.structs import force_setattr
 from inspector.analysis.audit import Code, Kind
 from inspector.capture.capture import Endpoint
 from inspector.files.tables import Identifier, Row, Sentence, Several, Text, Verbatim
-from inspector.issues.predicates import OfFinding, OfResponse
-from inspector.issues.schema import (
+from inspector.issues.catalogue.predicates import OfFinding, OfResponse
+from inspector.issues.catalogue.schema import (
     AnyCase,
     Edge,
     EngineName,
@@ -24,7 +24,7 @@ from inspector.issues.schema import (
     Version,
     ViolationName,
 )
-from inspector.issues.versions import Range
+from inspector.issues.catalogue.versions import Range
 from inspector.protocol.engines import DEFAULT, Engine
 from inspector.protocol.harmony.violations import Violation
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from inspector.issues.anchors import Anchor
+from inspector.issues.texts.anchors import Anchor
 
 
 @dataclass(slots=True)

@@ -11,9 +11,12 @@ from functools import cache, lru_cache
 from itertools import islice
 from typing import Final
 
-from inspector.issues.anchors import Anchor
-from inspector.issues.issue import Issue
-from inspector.issues.lines import (
+from inspector.issues.catalogue.issue import Issue
+from inspector.issues.catalogue.versions import ReportedVersion
+from inspector.issues.diagnosis import Timeline
+from inspector.issues.texts.anchors import Anchor
+from inspector.issues.texts.cleanup import cleaned, is_altered, segments
+from inspector.issues.texts.lines import (
     LONGEST,
     Split,
     access_of,
@@ -26,11 +29,8 @@ from inspector.issues.lines import (
     split,
     versions_in,
 )
-from inspector.issues.message import Match, Message
-from inspector.issues.paste import IssueMessage, Paste, Piece, messages_of
-from inspector.issues.text_cleanup import cleaned, is_altered, segments
-from inspector.issues.timeline import Timeline
-from inspector.issues.versions import ReportedVersion
+from inspector.issues.texts.message import Match, Message
+from inspector.issues.texts.paste import IssueMessage, Paste, Piece, messages_of
 from inspector.protocol.engines import PACKAGES
 
 REQUESTS: Final = "requests"

@@ -13,7 +13,7 @@ from typing import Final
 from msgspec.structs import force_setattr, replace
 
 from inspector.files.tables import Identifier, Row, Several, Text, read_table
-from inspector.issues.schema import AnyCase
+from inspector.issues.catalogue.schema import AnyCase
 from inspector.protocol.engines import DEFAULT, ENGINES
 
 DEFAULT_FILE: Final = Path(__file__).with_name("routes.yaml")

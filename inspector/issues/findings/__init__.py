@@ -1,0 +1,1 @@
+"""Known issues of a response, by its findings."""

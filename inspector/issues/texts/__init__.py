@@ -1,0 +1,1 @@
+"""Known issues of a text: an error message, a log, an issue that somebody posted."""
