@@ -36,7 +36,7 @@ from inspector.analysis.audit.facts import (
 )
 from inspector.analysis.audit.outcome import ResponseOutcome
 from inspector.analysis.audit.rejection import Rejection
-from inspector.analysis.audit.transmission import Transmission
+from inspector.analysis.audit.stream_checks import Transmission
 from inspector.analysis.audit.verdict import Clause
 from inspector.analysis.metrics import Figures
 from inspector.analysis.prompt.first import FirstDifference

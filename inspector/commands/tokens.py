@@ -4,7 +4,7 @@ from typing import Final
 
 from inspector.analysis.audit.missing_ids import ids_hint
 from inspector.analysis.audit.rejection import UnsentKind
-from inspector.analysis.audit.transmission import transmission_of
+from inspector.analysis.audit.stream_checks import transmission_of
 from inspector.analysis.audit.wording import unsent_words
 from inspector.analysis.prompt import difference_sentence, prompt_of
 from inspector.analysis.reading import Reading, read

@@ -12,7 +12,7 @@ import streamlit as st
 
 import inspector
 from inspector import Capture, Endpoint, Inspection, InspectorError, Kind, Level, Severity
-from inspector.analysis.audit.rejection_findings import rejected
+from inspector.analysis.audit.rejection import rejected
 from inspector.capture.errors import CaptureError
 from inspector.capture.formats import plural
 from inspector.files.store import Builtin, builtin

@@ -16,7 +16,7 @@ from inspector.analysis.audit.kinds import (
     kinds_of,
 )
 from inspector.analysis.audit.rejection import Rejection
-from inspector.analysis.audit.transmission import Transmission, transmission_of
+from inspector.analysis.audit.stream_checks import Transmission, transmission_of
 from inspector.analysis.audit.wording import explain, title
 
 __all__ = [

@@ -6,7 +6,6 @@ As in `wording`, nothing decides by reading what this module writes.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeVar
 
-from inspector.analysis.audit.answer_words import below_limit_words, ended_words, special_token_words
 from inspector.analysis.audit.facts import (
     BelowLimit,
     CallAsText,
@@ -24,10 +23,21 @@ from inspector.analysis.audit.facts import (
     UnofferedCall,
 )
 from inspector.analysis.audit.finding import Finding
-from inspector.analysis.audit.harmony_words import harmony_words, inside
 from inspector.analysis.audit.kinds import KINDS, TRANSCRIPTS, Code, Kind
 from inspector.analysis.audit.wording import closed_words, counted_and_sent, sent_as
-from inspector.analysis.audit.words import amount, counted, field_words, joined, per_field, quote
+from inspector.analysis.audit.words import (
+    amount,
+    below_limit_words,
+    counted,
+    ended_words,
+    field_words,
+    harmony_words,
+    inside,
+    joined,
+    per_field,
+    quote,
+    special_token_words,
+)
 from inspector.capture.deltas import CONTENT, REASONING, tool_index
 
 _F = TypeVar("_F", bound=Facts)

@@ -6,10 +6,10 @@ Plain completions deliver what the model wrote, so there it is a warning.
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from inspector.analysis.audit.calls import offered_names
 from inspector.analysis.audit.facts import HarmonyText, TextCode
 from inspector.analysis.audit.finding import Finding
 from inspector.analysis.audit.kinds import KINDS, Code, FindingSide, Kind, Severity
-from inspector.analysis.audit.offered_calls import offered_names
 from inspector.analysis.audit.words import is_json
 from inspector.analysis.reading import ChoiceReading, Reading
 from inspector.capture.deltas import is_tool_name, tool_arguments, tool_index, tool_name

@@ -5,14 +5,16 @@ final texts are compared with its deltas. One cause is one finding.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import pairwise
 
 from inspector.analysis.alignment import Alignment, alignments
 from inspector.analysis.audit.answer_checks import no_answer, special_tokens, unknown_headers
-from inspector.analysis.audit.calls import broken_arguments, nameless_calls
+from inspector.analysis.audit.calls import broken_arguments, nameless_calls, unoffered_calls
 from inspector.analysis.audit.delivered_text import harmony_in_text
 from inspector.analysis.audit.final_object import final_findings
 from inspector.analysis.audit.finding import Finding
-from inspector.analysis.audit.kinds import TRANSCRIPTS, Code, Severity
+from inspector.analysis.audit.kinds import TRANSCRIPTS, Code, Kind, Severity
 from inspector.analysis.audit.losses import (
     lost_findings,
     parser_rejections,
@@ -20,11 +22,8 @@ from inspector.analysis.audit.losses import (
     unaccounted_texts,
 )
 from inspector.analysis.audit.missing_ids import IdsGap
-from inspector.analysis.audit.offered_calls import unoffered_calls
-from inspector.analysis.audit.reconstructed import reconstructed_findings
-from inspector.analysis.audit.rejection_findings import rejection_findings
-from inspector.analysis.audit.stream_checks import end_findings
-from inspector.analysis.audit.transmission import Transmission, transmission_of
+from inspector.analysis.audit.rejection import rejection_findings
+from inspector.analysis.audit.stream_checks import Transmission, end_findings, transmission_of
 from inspector.analysis.reading import ChoiceReading, Reading
 from inspector.capture.deltas import tool_index
 
@@ -117,3 +116,24 @@ def _order(finding: Finding) -> tuple[bool, int, int, int]:
         finding.token_start if finding.token_start is not None else far,
         finding.event_start if finding.event_start is not None else far,
     )
+
+
+def reconstructed_findings(
+    reading: Reading, choice: ChoiceReading, alignment: Alignment | None
+) -> Iterator[Finding]:
+    """What the reconstructed tokens say was lost or put into another field; spans count those tokens."""
+    rebuilt, reconstruction = choice.rebuilt, choice.reconstruction
+    if rebuilt is None or reconstruction is None or alignment is None:
+        return
+    run_by_server = {
+        before.body for before, span in pairwise(reconstruction.spans) if before.turn < span.turn
+    }
+    findings = (
+        *parser_rejections(rebuilt),
+        *special_tokens(rebuilt),
+        *lost_findings(reading, rebuilt, alignment),
+    )
+    for finding in findings:
+        if finding.kind is Kind.UNSERVED and finding.token_start in run_by_server:
+            continue  # a call of a tool that the server ran itself: its item need not have the text
+        yield replace(finding, reconstructed=True)

@@ -1,8 +1,10 @@
-"""Findings about the stream itself: reported errors, closed connections, truncation, token counts, order."""
+"""How a response was transmitted: reported errors, closed connections, truncation, token counts, order."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, Literal
 
+from inspector.analysis.alignment import Alignment, alignments
 from inspector.analysis.audit.facts import (
     BelowLimit,
     Disconnection,
@@ -19,6 +21,8 @@ from inspector.analysis.audit.facts import (
 )
 from inspector.analysis.audit.finding import Finding
 from inspector.analysis.audit.kinds import KINDS, Code, Kind, Severity
+from inspector.analysis.audit.missing_ids import IdsGap, covers, ids_missing
+from inspector.analysis.audit.rejection import Rejection, rejection
 from inspector.analysis.reading import ChoiceReading, Evidence, Reading
 from inspector.capture.capture import ClosedBy, EventKind
 from inspector.protocol.harmony.reconstruction import Certainty, Reconstruction
@@ -370,3 +374,33 @@ def _chat_messages(reading: Reading) -> Iterator[tuple[str, str]]:
         yield _header("final"), got.content
     for call in got.tool_calls:
         yield _header("commentary", f"functions.{call.name}", "<|constrain|>json"), call.arguments
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transmission:
+    """What the server sent besides texts and tokens, and whether it sent the IDs of all tokens."""
+
+    errors: Sequence[ServerError]
+    gap: IdsGap | None
+    """Why IDs are missing, or may be; None where all are there."""
+    covered: bool
+    """Whether the evidence is of the whole response."""
+    rejection: Rejection | None
+    """The token or header that the server's parser rejected, as its error says."""
+
+    @property
+    def ids_missing(self) -> bool:
+        """Whether the server did not send the IDs of all tokens, or may not have."""
+        return self.gap is not None
+
+
+def transmission_of(reading: Reading, aligned: Mapping[int, Alignment | None] | None = None) -> Transmission:
+    """The transmission of a reading; `aligned` are its alignments, computed where they are not passed."""
+    errors = server_errors(reading)
+    gap = ids_missing(reading, alignments(reading) if aligned is None else aligned)
+    return Transmission(
+        errors=errors,
+        gap=gap,
+        covered=covers(reading, gap),
+        rejection=rejection(reading, errors, ids_missing=gap is not None),
+    )

@@ -20,7 +20,7 @@ from inspector.analysis.audit.kinds import KINDS, TRANSCRIPTS, Code, FindingSide
 from inspector.analysis.audit.missing_ids import IdsGap, evidence_hint, ids_hint
 from inspector.analysis.audit.outcome import ResponseOutcome, response_outcome
 from inspector.analysis.audit.rejection import Rejection
-from inspector.analysis.audit.transmission import Transmission, transmission_of
+from inspector.analysis.audit.stream_checks import Transmission, transmission_of
 from inspector.analysis.audit.wording import unended
 from inspector.analysis.audit.words import counted, field_words, joined, quote
 from inspector.analysis.reading import Evidence, Reading

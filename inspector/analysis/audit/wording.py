@@ -5,7 +5,6 @@ Nothing decides by reading what this module writes.
 
 from typing import Final, assert_never
 
-from inspector.analysis.audit.answer_words import ended_words, finish_reason_words, special_token_words
 from inspector.analysis.audit.facts import (
     Disconnection,
     Implied,
@@ -19,10 +18,18 @@ from inspector.analysis.audit.facts import (
     UnofferedCall,
 )
 from inspector.analysis.audit.finding import Finding
-from inspector.analysis.audit.harmony_words import harmony_words
 from inspector.analysis.audit.kinds import KINDS, Code
 from inspector.analysis.audit.rejection import Rejection, UnsentKind
-from inspector.analysis.audit.words import counted, field_words, quote, tokens_words
+from inspector.analysis.audit.words import (
+    counted,
+    ended_words,
+    field_words,
+    finish_reason_words,
+    harmony_words,
+    quote,
+    special_token_words,
+    tokens_words,
+)
 from inspector.capture.capture import CLOSED_BY, ClosedBy
 from inspector.capture.formats import listed
 

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from inspector.analysis.audit import Finding, transmission_of
-from inspector.analysis.audit.rejection_findings import is_rejection
+from inspector.analysis.audit.rejection import is_rejection
 from inspector.inspection.inspection import Examined
 from inspector.net.runs.registry import Registry
 from inspector.net.runs.run import LiveRun, Look, Pace, RunState

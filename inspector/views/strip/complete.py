@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from inspector.analysis.alignment import reconstructed_cells
 from inspector.analysis.audit import KINDS, Finding
 from inspector.analysis.audit.kinds import OF_DELIVERY
-from inspector.analysis.audit.rejection_findings import is_rejection
+from inspector.analysis.audit.rejection import is_rejection
 from inspector.analysis.reading import ChoiceReading, Evidence
 from inspector.inspection.inspection import Examined
 from inspector.protocol.harmony.vocab import MARKERS

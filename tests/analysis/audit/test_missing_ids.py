@@ -7,7 +7,7 @@ import pytest
 
 from inspector.analysis.audit import Kind, audit
 from inspector.analysis.audit.missing_ids import ids_hint
-from inspector.analysis.audit.transmission import transmission_of
+from inspector.analysis.audit.stream_checks import transmission_of
 from inspector.analysis.reading import Reading, read
 from inspector.capture.capture import Capture, Endpoint, Event, EventKind, Header
 from inspector.protocol.engines import ENGINES, Engine
