@@ -23,7 +23,7 @@ from inspector.analysis.reading import read
 from inspector.capture.capture import Capture, Endpoint, Header
 from inspector.files.store import FIXTURES
 from inspector.issues import catalogue
-from inspector.issues.catalogue.evidence import Evidence
+from inspector.issues.catalogue.evidence import FormFacts
 from inspector.issues.catalogue.issue import Issue
 from inspector.issues.catalogue.steps import MEASURED_FILE
 from inspector.issues.findings.forms import token_places
@@ -126,7 +126,7 @@ def _own_classes(engine: str, scripts: Mapping[str, Script]) -> dict[_Class, lis
 def _has_form(issue: Issue, script: Script) -> bool:
     empty = Capture(header=Header(endpoint=Endpoint.TOKENS), events=[])
     one_turn = len(script.turns) == 1 and script.well_formed and script.stream
-    return one_turn and bool(token_places(issue, Evidence(read(empty, truth=script.sampled))))
+    return one_turn and bool(token_places(issue, FormFacts(read(empty, truth=script.sampled))))
 
 
 def _wrong(runs: Iterable[MatrixRun]) -> dict[_Cell, bool]:

@@ -73,7 +73,7 @@ _KINDS: Final = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Violation:
+class SchemaViolation:
     """One way in which the events break the schema, `times` times, first in `event`."""
 
     code: ViolationCode
@@ -93,7 +93,7 @@ class Violation:
         }
 
 
-def schema_violations(capture: Capture) -> tuple[Violation, ...]:
+def schema_violations(capture: Capture) -> tuple[SchemaViolation, ...]:
     """Each way in which the streamed events break the schema, in their order; content never raises.
 
     Chat and Responses; a body that is not streamed has no events, an error page breaks no schema, and of an
@@ -111,7 +111,7 @@ def schema_violations(capture: Capture) -> tuple[Violation, ...]:
             check = _ResponsesCheck()
         case _:
             return ()
-    violations: dict[tuple[ViolationCode, str], Violation] = {}
+    violations: dict[tuple[ViolationCode, str], SchemaViolation] = {}
     for index, event in enumerate(capture.events):
         if check.is_like_before(event.data) or (payload := _payload(event)) is None:
             continue
@@ -122,14 +122,14 @@ def schema_violations(capture: Capture) -> tuple[Violation, ...]:
         ):
             first = violations.get((code, subject))
             violations[code, subject] = (
-                Violation(code=code, event=index, times=1, sentence=sentence)
+                SchemaViolation(code=code, event=index, times=1, sentence=sentence)
                 if first is None
                 else replace(first, times=first.times + 1)
             )
     return tuple(violations.values())
 
 
-def violations_sentence(violations: Sequence[Violation]) -> str | None:
+def violations_sentence(violations: Sequence[SchemaViolation]) -> str | None:
     """In one sentence what a client may fail on; None without violations."""
     if not violations:
         return None

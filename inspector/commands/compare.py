@@ -10,7 +10,15 @@ from inspector.commands.asking import Connection, Request, request_of, server_of
 from inspector.commands.options import Command, option
 from inspector.commands.shared import as_json, captures, one_capture
 from inspector.commands.terminal import print_json, printable, say, tell
-from inspector.inspection.compare import Comparison, Lane, Outcome, compare, compare_all, diff, significance
+from inspector.inspection.compare import (
+    Comparison,
+    Outcome,
+    StretchKind,
+    compare,
+    compare_all,
+    diff,
+    significance,
+)
 from inspector.inspection.inspection import Inspection, inspect
 from inspector.net.client.outcome import OutcomeKind
 from inspector.net.runs.registry import Registry
@@ -264,7 +272,7 @@ def _side(inspection: Inspection) -> str:
 def _text_diff(left: str, right: str) -> str:
     pieces = []
     for piece in diff(left, right):
-        if piece.lane is Lane.SAME:
+        if piece.lane is StretchKind.SAME:
             text = piece.left
             long = len(text) > 2 * _CONTEXT + 12
             pieces.append(f"{text[:_CONTEXT]} […] {text[-_CONTEXT:]}" if long else text)

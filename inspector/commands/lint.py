@@ -11,7 +11,7 @@ from inspector.commands.options import Command, Options, flag, option, required
 from inspector.commands.shared import FailOn, Number, as_json, exit_level, one_on_standard_output, write_text
 from inspector.commands.terminal import print_json, tell
 from inspector.data.lint import RULES, Column, Form, LintReport, Rule, lint
-from inspector.views.sarif import Place, RuleText, sarif, sarif_result
+from inspector.views.sarif import RuleText, SourceLine, sarif, sarif_result
 
 _EXAMPLE = """examples:
   python -m inspector lint fixtures/lint/template-teaches-two-terminators.jsonl
@@ -101,7 +101,7 @@ def _sarif(reports: Sequence[LintReport]) -> str:
             str(finding.rule),
             "error" if finding.severity is Severity.ERROR else "warning",
             f"{finding.explanation} {finding.remedy}",
-            [Place(report.name, finding.row if report.format == "JSON Lines" else 1)],
+            [SourceLine(report.name, finding.row if report.format == "JSON Lines" else 1)],
             row=finding.row,
             column=finding.column,
             at=finding.place,

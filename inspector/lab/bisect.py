@@ -28,7 +28,7 @@ from inspector.lab.process import ServerProcess
 from inspector.lab.recording import Target, record
 from inspector.lab.results import STAND_IN, MatrixRun, version_key
 from inspector.lab.score import Score, ScriptOutcome, score
-from inspector.lab.scripts import Expectation, Piece, Script, ToolCall
+from inspector.lab.scripts import Expectation, Script, ScriptPiece, ToolCall
 from inspector.lab.server import ServerOptions
 from inspector.lab.servers.table import SERVERS
 from inspector.lab.session import LabSession
@@ -203,10 +203,10 @@ def script_of_capture(capture: Capture) -> Script:
     )
 
 
-def _pieces(reading: Reading, field: str) -> tuple[Piece, ...]:
+def _pieces(reading: Reading, field: str) -> tuple[ScriptPiece, ...]:
     """One piece per message; servers differ in what they put between messages."""
     texts = reading.choice.expected.texts(field, reading.choice.tokens.ids)
-    return tuple(Piece(text, required=True) for text in texts)
+    return tuple(ScriptPiece(text, required=True) for text in texts)
 
 
 def release_scorer(lab: LabSession, matrix_target: Target, *, steps: str, repeat: int = 3) -> Scorer:

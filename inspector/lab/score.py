@@ -16,7 +16,7 @@ from inspector.capture.capture import Capture
 from inspector.capture.deltas import Texts, ToolText
 from inspector.capture.formats import clip
 from inspector.lab.own_reading import OwnReading
-from inspector.lab.scripts import Expectation, Piece, Script, ToolCall
+from inspector.lab.scripts import Expectation, Script, ScriptPiece, ToolCall
 from inspector.protocol.harmony import vocab
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.wire.endpoints import spec_of
@@ -121,8 +121,8 @@ def _expectation(ids: Sequence[int]) -> Expectation:
     """What must be delivered of tokens that no author described, by our own reading of them."""
     own = OwnReading(ids)
     return Expectation(
-        reasoning=(Piece(own.reasoning, required=True),),
-        content=(Piece(own.content, required=True),),
+        reasoning=(ScriptPiece(own.reasoning, required=True),),
+        content=(ScriptPiece(own.content, required=True),),
         tool_calls=tuple(ToolCall(name, arguments) for name, arguments in own.calls),
     )
 
@@ -233,7 +233,7 @@ def _raw_differences(script: Script, reading: Reading) -> Iterator[str]:
         yield f"text: {_quoted(text)} instead of {_quoted(_text(sampled))}"
 
 
-def _pattern(pieces: Sequence[Piece]) -> str:
+def _pattern(pieces: Sequence[ScriptPiece]) -> str:
     parts = [re.escape(piece.text) if piece.required else f"(?:{re.escape(piece.text)})?" for piece in pieces]
     return r"\n*".join(parts)
 

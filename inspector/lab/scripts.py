@@ -62,7 +62,7 @@ class ScriptClass(StrEnum):
                 return self.value
 
 
-class Piece(NamedTuple):
+class ScriptPiece(NamedTuple):
     """Some text of one field."""
 
     text: str
@@ -81,8 +81,8 @@ class ToolCall(NamedTuple):
 class Expectation:
     """What a correct server delivers in the fields of chat and Responses."""
 
-    reasoning: tuple[Piece, ...] = ()
-    content: tuple[Piece, ...] = ()
+    reasoning: tuple[ScriptPiece, ...] = ()
+    content: tuple[ScriptPiece, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
     stray: str = ""
     """Text outside any message: it must be found in some field, or an error must tell of it."""
@@ -241,11 +241,11 @@ def _script(entry: _Entry) -> Script:
     )
 
 
-def _pieces(entries: Sequence[str | _Optional]) -> tuple[Piece, ...]:
+def _pieces(entries: Sequence[str | _Optional]) -> tuple[ScriptPiece, ...]:
     return tuple(
-        Piece(_filled(entry), required=True)
+        ScriptPiece(_filled(entry), required=True)
         if isinstance(entry, str)
-        else Piece(_filled(entry.may), required=False)
+        else ScriptPiece(_filled(entry.may), required=False)
         for entry in entries
     )
 

@@ -13,7 +13,7 @@ from openai_harmony import HarmonyError, Role, StreamableParser
 
 from inspector.capture.errors import LabError
 from inspector.files.store import replacing
-from inspector.lab.scripts import Piece, Script, load
+from inspector.lab.scripts import Script, ScriptPiece, load
 from inspector.lab.server import STANDALONE
 from inspector.lab.standin.steps import RAGGED, schedule_of
 from inspector.protocol.harmony import vocab
@@ -74,11 +74,11 @@ def case_of(script: Script) -> dict[str, Any] | None:
     return case if _read(ids) == (_joined(expect.reasoning), _joined(expect.content), calls) else None
 
 
-def _text(piece: Piece) -> str | dict[str, str]:
+def _text(piece: ScriptPiece) -> str | dict[str, str]:
     return piece.text if piece.required else {"optional": piece.text}
 
 
-def _joined(pieces: tuple[Piece, ...]) -> str:
+def _joined(pieces: tuple[ScriptPiece, ...]) -> str:
     return "".join(piece.text for piece in pieces)
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from inspector.analysis.audit import FieldTexts
 from inspector.analysis.audit.verdict import Level
-from inspector.analysis.event_schema import Violation, schema_violations, violations_sentence
+from inspector.analysis.event_schema import SchemaViolation, schema_violations, violations_sentence
 from inspector.analysis.metrics import Figures, figures
 from inspector.analysis.prompt import Prompt, PromptSeverity, difference_sentence, prompt_of
 from inspector.analysis.reading import ChoiceReading, Evidence
@@ -158,7 +158,7 @@ class AuditResult:
         ]
 
     @cached_property
-    def violations(self) -> Sequence[Violation]:
+    def violations(self) -> Sequence[SchemaViolation]:
         """Where the events break the published schema."""
         return schema_violations(self.inspection.capture)
 

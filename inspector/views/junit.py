@@ -14,7 +14,7 @@ Fate = Literal["failure", "error", "skipped"]
 _COUNTS: Final[dict[Fate, str]] = {"failure": "failures", "error": "errors", "skipped": "skipped"}
 
 
-class Case(NamedTuple):
+class JUnitCase(NamedTuple):
     """A test case; `fate` is None where it passed."""
 
     suite: str
@@ -26,9 +26,9 @@ class Case(NamedTuple):
     seconds: float = 0.0
 
 
-def junit(tool: str, cases: Iterable[Case]) -> str:
+def junit(tool: str, cases: Iterable[JUnitCase]) -> str:
     """A suite for each name of one, with its cases in order."""
-    suites: dict[str, list[Case]] = {}
+    suites: dict[str, list[JUnitCase]] = {}
     for case in cases:
         suites.setdefault(case.suite, []).append(case)
     lines = ['<?xml version="1.0" encoding="utf-8"?>', f"<testsuites name={_attribute(tool)}>"]
@@ -55,7 +55,7 @@ def audit_junit(
     `unread` are files that could not be read, and why.
     """
     cases = [
-        Case(
+        JUnitCase(
             str(inspection.capture.header.endpoint),
             inspection.name,
             "failure" if reason else "skipped" if inspection.verdict.level is Level.UNKNOWN else None,
@@ -68,11 +68,11 @@ def audit_junit(
         )
         for inspection, reason in zip(inspections, failing, strict=True)
     ]
-    cases += [Case("files", file, "error", "unreadable", sentence) for file, sentence in unread]
+    cases += [JUnitCase("files", file, "error", "unreadable", sentence) for file, sentence in unread]
     return junit("Harmony Inspector", cases)
 
 
-def _lines(case: Case) -> list[str]:
+def _lines(case: JUnitCase) -> list[str]:
     head = (
         f"    <testcase classname={_attribute(case.suite)} name={_attribute(case.name)} "
         f'time="{case.seconds:.3f}"'

@@ -39,7 +39,7 @@ class RuleText(NamedTuple):
     help: str = _HELP
 
 
-class Place(NamedTuple):
+class SourceLine(NamedTuple):
     """A line of a file."""
 
     file: str
@@ -74,7 +74,7 @@ def sarif_result(
     rule: str,
     level: str,
     words: str,
-    places: Sequence[Place],
+    places: Sequence[SourceLine],
     *,
     same: Iterable[str] = (),
     times: int = 1,
@@ -117,7 +117,7 @@ def _outside(result: dict[str, Any]) -> bool:
     )
 
 
-def _location(place: Place) -> dict[str, Any]:
+def _location(place: SourceLine) -> dict[str, Any]:
     path = Path(os.path.abspath(place.file))  # a link is named as the user names it
     try:
         below = path.relative_to(_workspace())
@@ -177,7 +177,7 @@ def _result(same: tuple[str, ...], members: Sequence[_Shown]) -> dict[str, Any]:
         str(finding.kind),
         "error" if finding.severity is Severity.ERROR else "warning",
         " ".join(words),
-        [Place(file) for file in files],
+        [SourceLine(file) for file in files],
         same=same,
         times=responses,
         code=str(finding.code),

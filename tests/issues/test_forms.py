@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from inspector.analysis.audit import Code, audit
 from inspector.analysis.reading import Reading, read
 from inspector.capture.capture import Capture, Endpoint, Event, Header
-from inspector.issues.catalogue.evidence import Evidence
+from inspector.issues.catalogue.evidence import FormFacts
 from inspector.issues.catalogue.issue import Issue
 from inspector.issues.catalogue.table import catalogue, read_catalogue
 from inspector.issues.findings.diagnose import answers_of_findings
@@ -32,7 +32,7 @@ def reading_of(ids: Sequence[int], request: Mapping[str, Any] | None = None) -> 
 def places(issue: Issue, text: str) -> list[tuple[int, int]]:
     repeats = any(Violation.PROMPT_REPEATED in form.violations for form in issue.tokens)
     request = {"prompt": "<|start|>assistant"} if repeats else None
-    evidence = Evidence(reading_of(encode(text), request))
+    evidence = FormFacts(reading_of(encode(text), request))
     return [(place.start, place.end) for place in token_places(issue, evidence)]
 
 
@@ -69,7 +69,7 @@ def test_the_labs_malformed_scripts_have_the_forms_of_the_issues_they_name() -> 
     without = [
         (script.name, issue.id)
         for script, issue in pairs
-        if not token_places(issue, Evidence(reading_of(script.turns[0])))
+        if not token_places(issue, FormFacts(reading_of(script.turns[0])))
     ]
     assert without == []
 

@@ -5,7 +5,7 @@ import pytest
 from inspector.analysis.audit import audit
 from inspector.analysis.reading import read
 from inspector.capture.capture import Capture, End
-from inspector.issues.catalogue.evidence import Evidence
+from inspector.issues.catalogue.evidence import FormFacts
 from inspector.issues.catalogue.predicates import OF_FINDINGS, OF_RESPONSES, OfFinding
 from inspector.issues.catalogue.table import catalogue
 from tests.support.builtin import CAPTURES
@@ -47,7 +47,7 @@ def test_every_condition_serves_an_entry() -> None:
 def test_a_condition_of_a_finding(name: str, holding: Capture, other: Capture) -> None:
     def holds(text: str, capture: Capture) -> bool:
         reading = read(capture)
-        return OfFinding(text).holds(audit(reading)[0], Evidence(reading))
+        return OfFinding(text).holds(audit(reading)[0], FormFacts(reading))
 
     assert (holds(name, holding), holds(name, other)) == (True, False)
     assert (holds(f"not {name}", holding), holds(f"not {name}", other)) == (False, True)

@@ -14,7 +14,7 @@ from inspector.data.scan import scan
 from inspector.data.scan.columns import CAPTURES, FINDINGS, Table
 from inspector.data.scan.folder import read_manifest
 from inspector.data.scan.index import Index
-from inspector.data.scan.items import Item
+from inspector.data.scan.items import ScanItem
 from inspector.data.scan.listing import items_at
 from inspector.data.scan.rows import Rows
 
@@ -35,7 +35,9 @@ def id_lists(folder: Path, count: int, ids: Sequence[int] = IDS) -> list[Path]:
     return made
 
 
-def items_of(*places: str | Path, but: Path | None = None, ignored: Counter[str] | None = None) -> list[Item]:
+def items_of(
+    *places: str | Path, but: Path | None = None, ignored: Counter[str] | None = None
+) -> list[ScanItem]:
     """What a scan of some places finds, by path and member."""
     with TemporaryDirectory() as folder, closing(Index(Path(folder))) as index:
         index.take(items_at(map(str, places), Counter() if ignored is None else ignored, but=but))

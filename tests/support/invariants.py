@@ -13,7 +13,7 @@ from inspector.analysis.audit import KINDS, Code, Finding, FindingSide, Kind, Se
 from inspector.analysis.audit.verdict import Level
 from inspector.capture.capture import Capture, Endpoint, Event, EventKind
 from inspector.data.scan.columns import CAPTURES, FINDINGS
-from inspector.data.scan.items import Item, ItemReader
+from inspector.data.scan.items import ItemReader, ScanItem
 from inspector.data.scan.rows import rows_of
 from inspector.fleet.watch.summary import summarise
 from inspector.inspection.inspection import Inspection
@@ -309,7 +309,7 @@ def _scanned(capture: Capture) -> tuple[Any, ...]:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "stream.jsonl"
         inspector.save(capture, path)
-        rows = rows_of(Item(str(path), None, path.stat().st_size, ""), ItemReader())
+        rows = rows_of(ScanItem(str(path), None, path.stat().st_size, ""), ItemReader())
     names = [column.name for column in CAPTURES]
     row = dict(zip(names, rows.captures[0], strict=True))
     place = [column.name for column in FINDINGS].index("code")

@@ -27,7 +27,7 @@ _SLIDE_AT_MOST: Final = 1_000
 """Characters by which a surplus is moved to where a piece begins."""
 
 
-class Block(NamedTuple):
+class MatchingBlock(NamedTuple):
     """The same characters in the text and in the joined pieces."""
 
     start: int
@@ -118,7 +118,7 @@ def embed_or_align(text: str, pieces: Sequence[str]) -> tuple[list[Gap], list[Re
     ends = [*accumulate(map(len, pieces))]
     unmatched: list[tuple[int, int]] = []
     sent = 0
-    for block in (*token_blocks(text, borders, pieces), Block(len(text), len(text), len(joined))):
+    for block in (*token_blocks(text, borders, pieces), MatchingBlock(len(text), len(text), len(joined))):
         if block.start > at:
             gaps.append(Gap(at, block.start, *_around(ends, sent)))
         if block.sent > sent:
@@ -143,7 +143,7 @@ def _one_difference(
     return gaps, list(_cut([(start, sent_end)], pieces, ends))
 
 
-def token_blocks(text: str, borders: Sequence[int], pieces: Sequence[str]) -> list[Block]:
+def token_blocks(text: str, borders: Sequence[int], pieces: Sequence[str]) -> list[MatchingBlock]:
     """Whole tokens of `text` that occur in the joined pieces, in order.
 
     Tokens are compared first, the pieces encoded one by one; within what differs then, characters, as
@@ -158,23 +158,26 @@ def token_blocks(text: str, borders: Sequence[int], pieces: Sequence[str]) -> li
     # `levenshtein` takes more time and, by halving, no more memory than its input.
     small = len(generated) * len(delivered) <= _CELLS_AT_MOST
     codes = lcs(generated, delivered) if small else levenshtein(generated, delivered)
-    common: list[Block] = []
+    common: list[MatchingBlock] = []
     at = sent_at = 0
     equal = [code for code in codes if code.tag == "equal"]
     spans = [(code.src_start, code.src_end, code.dest_start, code.dest_end) for code in equal]
     for start, end, first, last in (*spans, (len(generated), len(generated), len(delivered), len(delivered))):
         if start > at and first > sent_at:
             inner = blocks(text[borders[at] : borders[start]], joined[sent[sent_at] : sent[first]])
-            moved = (Block(b.start + borders[at], b.end + borders[at], b.sent + sent[sent_at]) for b in inner)
+            moved = (
+                MatchingBlock(b.start + borders[at], b.end + borders[at], b.sent + sent[sent_at])
+                for b in inner
+            )
             common.extend(whole_tokens(moved, borders))
-        common.append(Block(borders[start], borders[end], sent[first]))
+        common.append(MatchingBlock(borders[start], borders[end], sent[first]))
         at, sent_at = end, last
     return _at_pieces(_touching_joined(common), borders, joined, {0, *accumulate(map(len, pieces))})
 
 
 def _at_pieces(
-    common: Sequence[Block], borders: Sequence[int], joined: str, starts: Collection[int]
-) -> list[Block]:
+    common: Sequence[MatchingBlock], borders: Sequence[int], joined: str, starts: Collection[int]
+) -> list[MatchingBlock]:
     """The same blocks, moved so that text sent beyond the generated text begins with a piece where possible.
 
     Of `(1)>(1)>` either half may be the surplus, or the middle; servers repeat whole pieces.
@@ -190,44 +193,44 @@ def _at_pieces(
             if joined[begin - shift] != joined[end - shift]:
                 break
             if begin - shift in starts and before.end - shift in places:
-                moved[number - 1] = Block(before.start, before.end - shift, before.sent)
-                moved[number] = Block(after.start - shift, after.end, after.sent - shift)
+                moved[number - 1] = MatchingBlock(before.start, before.end - shift, before.sent)
+                moved[number] = MatchingBlock(after.start - shift, after.end, after.sent - shift)
                 break
     return [block for block in moved if block.start < block.end]
 
 
-def whole_tokens(common: Iterable[Block], borders: Sequence[int]) -> Iterator[Block]:
+def whole_tokens(common: Iterable[MatchingBlock], borders: Sequence[int]) -> Iterator[MatchingBlock]:
     """Blocks shrunk to token borders of the text; those that hold no whole token are left out."""
     for block in common:
         first = borders[bisect_left(borders, block.start)]
         last = borders[bisect_right(borders, block.end) - 1]
         if first < last:
-            yield Block(first, last, block.sent + first - block.start)
+            yield MatchingBlock(first, last, block.sent + first - block.start)
 
 
-def blocks(text: str, sent: str) -> list[Block]:
+def blocks(text: str, sent: str) -> list[MatchingBlock]:
     """Common parts of two texts, in order; in texts too long to compare, only the ends."""
     head = common_prefix(text, sent)
     tail = common_prefix(text[head:][::-1], sent[head:][::-1])
     inner, sent_inner = text[head : len(text) - tail], sent[head : len(sent) - tail]
-    common = [Block(0, head, 0)]
+    common = [MatchingBlock(0, head, 0)]
     if inner and sent_inner and len(inner) * len(sent_inner) <= _CELLS_AT_MOST:
         common.extend(
-            Block(head + code.src_start, head + code.src_end, head + code.dest_start)
+            MatchingBlock(head + code.src_start, head + code.src_end, head + code.dest_start)
             for code in lcs(inner, sent_inner)
             if code.tag == "equal"
         )
-    common.append(Block(len(text) - tail, len(text), len(sent) - tail))
+    common.append(MatchingBlock(len(text) - tail, len(text), len(sent) - tail))
     return _touching_joined(common)
 
 
-def _touching_joined(common: Iterable[Block]) -> list[Block]:
+def _touching_joined(common: Iterable[MatchingBlock]) -> list[MatchingBlock]:
     """The blocks, those that touch on both sides as one; empty ones are left out."""
-    merged: list[Block] = []
+    merged: list[MatchingBlock] = []
     for block in common:
         last = merged[-1] if merged else None
         if last is not None and last.end == block.start and last.sent + last.end - last.start == block.sent:
-            merged[-1] = Block(last.start, block.end, last.sent)
+            merged[-1] = MatchingBlock(last.start, block.end, last.sent)
         elif block.start < block.end:
             merged.append(block)
     return merged

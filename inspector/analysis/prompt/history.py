@@ -10,7 +10,7 @@ from inspector.analysis.alignment.edits import common_prefix, lcs
 from inspector.analysis.prompt.difference import PromptCode, PromptDifference, about
 from inspector.analysis.prompt.messages import MessageState, PromptMessage
 from inspector.analysis.prompt.preamble import bare
-from inspector.analysis.prompt.requested import Item, ItemKind
+from inspector.analysis.prompt.requested import HistoryItem, ItemKind
 from inspector.capture.formats import clip
 from inspector.protocol.harmony.vocab import MARKERS, Marker, encode
 
@@ -46,14 +46,14 @@ _MARKS: Final = tuple(marker.text for marker in Marker)
 class _Gap:
     """What is between two pairs that match."""
 
-    items: list[Item]
+    items: list[HistoryItem]
     messages: list[PromptMessage]
     at: PromptMessage | None
     """The prompt's message that follows; None at the end."""
 
 
 def history(
-    items: Sequence[Item], messages: Sequence[PromptMessage], ids: Sequence[int]
+    items: Sequence[HistoryItem], messages: Sequence[PromptMessage], ids: Sequence[int]
 ) -> tuple[list[PromptDifference], set[int]]:
     """Differences of the history, and the prompt's messages whose header one of them is about."""
     comparable = [message for message in messages if _class(message) is not None]
@@ -106,14 +106,14 @@ def _class(message: PromptMessage) -> str | None:
 
 
 def _aligned(
-    items: Sequence[Item], comparable: Sequence[PromptMessage], messages: Sequence[PromptMessage]
-) -> tuple[list[tuple[Item, PromptMessage]], list[_Gap]]:
+    items: Sequence[HistoryItem], comparable: Sequence[PromptMessage], messages: Sequence[PromptMessage]
+) -> tuple[list[tuple[HistoryItem, PromptMessage]], list[_Gap]]:
     numbers: dict[Hashable, int] = {}
     item_numbers = [numbers.setdefault(_item_key(item), len(numbers)) for item in items]
     message_numbers = [numbers.setdefault(_message_key(message), len(numbers)) for message in comparable]
     if item_numbers == message_numbers:
         return list(zip(items, comparable, strict=True)), []
-    pairs: list[tuple[Item, PromptMessage]] = []
+    pairs: list[tuple[HistoryItem, PromptMessage]] = []
     gaps: list[_Gap] = []
     open_gap: _Gap | None = None
     for code in lcs(item_numbers, message_numbers):
@@ -135,7 +135,7 @@ def _tail(messages: Sequence[PromptMessage]) -> PromptMessage | None:
     return messages[-1] if messages and messages[-1].state is MessageState.OPEN else None
 
 
-def _item_key(item: Item) -> Hashable:
+def _item_key(item: HistoryItem) -> Hashable:
     kind = _CLASS[item.kind]
     return (kind, item.name, _arguments(item.text)) if kind == _CALL else (kind, _norm(kind, item.text))
 
@@ -167,13 +167,13 @@ def _arguments(text: str) -> str:
         return bare(text)
 
 
-def _take_moved(gaps: Sequence[_Gap]) -> list[tuple[Item, PromptMessage]]:
+def _take_moved(gaps: Sequence[_Gap]) -> list[tuple[HistoryItem, PromptMessage]]:
     """Pairs of equal text whose places differ, taken out of the gaps."""
     waiting: dict[Hashable, list[tuple[_Gap, PromptMessage]]] = {}
     for gap in gaps:
         for message in gap.messages:
             waiting.setdefault(_message_key(message), []).append((gap, message))
-    taken: list[tuple[Item, PromptMessage]] = []
+    taken: list[tuple[HistoryItem, PromptMessage]] = []
     for gap in gaps:
         for item in list(gap.items):
             if (candidates := waiting.get(_item_key(item))) and item.text.strip():
@@ -225,14 +225,14 @@ def _gap(gap: _Gap, spelled: "_Spelled") -> Iterator[PromptDifference]:
         )
 
 
-def _alike(item: Item, message: PromptMessage) -> bool:
+def _alike(item: HistoryItem, message: PromptMessage) -> bool:
     """True if a message takes the place of an item but has a different text."""
     if _class(message) != _CLASS[item.kind]:
         return False
     return _CLASS[item.kind] != _TEXT or (message.channel == "analysis") == (item.kind is ItemKind.REASONING)
 
 
-def _runs(items: Sequence[Item], gap: _Gap) -> Iterator[PromptDifference]:
+def _runs(items: Sequence[HistoryItem], gap: _Gap) -> Iterator[PromptDifference]:
     """One difference for neighbours that are missing together."""
     first = 0
     for place in range(1, len(items) + 1):
@@ -241,7 +241,7 @@ def _runs(items: Sequence[Item], gap: _Gap) -> Iterator[PromptDifference]:
             first = place
 
 
-def _missing(code: PromptCode, gap: _Gap, first: Item, last: Item) -> PromptDifference:
+def _missing(code: PromptCode, gap: _Gap, first: HistoryItem, last: HistoryItem) -> PromptDifference:
     at = gap.at
     return PromptDifference(
         code=code,
@@ -255,7 +255,7 @@ def _missing(code: PromptCode, gap: _Gap, first: Item, last: Item) -> PromptDiff
     )
 
 
-def _header(item: Item, message: PromptMessage) -> Iterator[PromptDifference]:
+def _header(item: HistoryItem, message: PromptMessage) -> Iterator[PromptDifference]:
     """Channel, recipient and author of a message whose text is right."""
     differs: Callable[..., PromptDifference] = partial(
         about, PromptCode.HEADER_DIFFERS, message, request=item.message

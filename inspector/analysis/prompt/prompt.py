@@ -11,7 +11,7 @@ from inspector.analysis.prompt.difference import PromptDifference, PromptSeverit
 from inspector.analysis.prompt.messages import PromptMessage, parse
 from inspector.analysis.prompt.rendering import is_renderable, render
 from inspector.analysis.prompt.requested import (
-    Item,
+    HistoryItem,
     ItemKind,
     Requested,
     begin,
@@ -185,26 +185,26 @@ def _last(items: Sequence[object]) -> int:
 
 def _items(
     index: int, item: Mapping[str, Any], requested: Requested, names: dict[str, str], *, current: bool
-) -> Iterator[Item]:
+) -> Iterator[HistoryItem]:
     match item.get("type", "message"):
         case "message":
             yield from _message(index, item, requested)
         case "reasoning":
             text = text_in(item.get("content"), index, requested)
             if text.strip():
-                yield Item(kind=ItemKind.REASONING, text=text, message=index, needed=current)
+                yield HistoryItem(kind=ItemKind.REASONING, text=text, message=index, needed=current)
         case "function_call":
             name, call, arguments = str(item.get("name")), item.get("call_id"), item.get("arguments")
             if isinstance(call, str):
                 names[call] = name
             if not isinstance(arguments, str):
                 arguments = "" if arguments is None else dumped(arguments)
-            yield Item(kind=ItemKind.CALL, text=arguments, message=index, name=name)
+            yield HistoryItem(kind=ItemKind.CALL, text=arguments, message=index, name=name)
         case "function_call_output":
             call = item.get("call_id")
             text = text_in(item.get("output"), index, requested)
             named = names.get(call) if isinstance(call, str) else None
-            yield Item(kind=ItemKind.RESULT, text=text, message=index, name=named)
+            yield HistoryItem(kind=ItemKind.RESULT, text=text, message=index, name=named)
         case other:
             type_words = repr(clip(other, 40)) if isinstance(other, str) else "no text"
             requested.leave_uncompared(
@@ -212,17 +212,17 @@ def _items(
             )
 
 
-def _message(index: int, item: Mapping[str, Any], requested: Requested) -> Iterator[Item]:
+def _message(index: int, item: Mapping[str, Any], requested: Requested) -> Iterator[HistoryItem]:
     role, text = item.get("role"), text_in(item.get("content"), index, requested)
     match role:
         case "system" | "developer":
             if text:
                 requested.instructions.append((index, text))
         case "user":
-            yield Item(kind=ItemKind.USER, text=text, message=index, needed=bool(text.strip()))
+            yield HistoryItem(kind=ItemKind.USER, text=text, message=index, needed=bool(text.strip()))
         case "assistant":
             if text.strip():
-                yield Item(kind=ItemKind.ANSWER, text=text, message=index, channels=_ANSWER)
+                yield HistoryItem(kind=ItemKind.ANSWER, text=text, message=index, channels=_ANSWER)
         case _:
             role_words = repr(clip(role, 40)) if isinstance(role, str) else "no role"
             requested.leave_uncompared(

@@ -16,7 +16,7 @@ from openai_harmony import (
     ToolDescription,
 )
 
-from inspector.analysis.prompt.requested import Item, ItemKind, Requested, Tool
+from inspector.analysis.prompt.requested import HistoryItem, ItemKind, Requested, Tool
 from inspector.capture.errors import InspectorError
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.vocab import Marker, encoding, is_endless
@@ -87,7 +87,7 @@ def _developer(instructions: str, tools: Iterable[Tool]) -> Message:
     return Message.from_role_and_content(Role.DEVELOPER, developer)
 
 
-def _harmony(item: Item) -> Message:
+def _harmony(item: HistoryItem) -> Message:
     match item.kind:
         case ItemKind.USER:
             return Message.from_role_and_content(Role.USER, item.text)

@@ -32,7 +32,7 @@ class ItemKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class HistoryItem:
     """One Harmony message that the history asks for."""
 
     kind: ItemKind
@@ -66,7 +66,7 @@ class Requested:
     tools_optional: bool = False
     """True where `tool_choice` lets a server leave tools out."""
     effort: str | None = None
-    items: list[Item] = field(default_factory=list)
+    items: list[HistoryItem] = field(default_factory=list)
     unknown: str = ""
     """Why the prompt cannot be compared, one sentence; empty when it can."""
 
@@ -142,7 +142,7 @@ def _message(
                 requested.instructions.append((index, text))
         case "user":
             requested.items.append(
-                Item(kind=ItemKind.USER, text=text, message=index, needed=bool(text.strip()))
+                HistoryItem(kind=ItemKind.USER, text=text, message=index, needed=bool(text.strip()))
             )
         case "assistant":
             requested.items.extend(_assistant(index, message, text, names, current=current))
@@ -155,7 +155,7 @@ def _message(
             own_name = message.get("name")
             name = names.get(call) if isinstance(call, str) else None
             requested.items.append(
-                Item(
+                HistoryItem(
                     kind=ItemKind.RESULT,
                     text=text,
                     message=index,
@@ -171,13 +171,13 @@ def _message(
 
 def _assistant(
     index: int, message: Mapping[str, Any], text: str, names: dict[str, str], *, current: bool
-) -> Iterator[Item]:
+) -> Iterator[HistoryItem]:
     calls = _calls(message)
     reasoning = message.get("reasoning") or message.get("reasoning_content")
     if isinstance(reasoning, str) and reasoning.strip():
-        yield Item(kind=ItemKind.REASONING, text=reasoning, message=index, needed=current)
+        yield HistoryItem(kind=ItemKind.REASONING, text=reasoning, message=index, needed=current)
     if text.strip():
-        yield Item(kind=ItemKind.PREAMBLE if calls else ItemKind.ANSWER, text=text, message=index)
+        yield HistoryItem(kind=ItemKind.PREAMBLE if calls else ItemKind.ANSWER, text=text, message=index)
     for call in calls:
         function = call.get("function")
         function = function if isinstance(function, Mapping) else {}
@@ -186,7 +186,7 @@ def _assistant(
             names[identity] = name
         if not isinstance(arguments, str):
             arguments = "" if arguments is None else dumped(arguments)
-        yield Item(kind=ItemKind.CALL, text=arguments, message=index, name=name)
+        yield HistoryItem(kind=ItemKind.CALL, text=arguments, message=index, name=name)
 
 
 def _calls(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -4,7 +4,7 @@ from inspector.data.lint.advice import Advice
 from inspector.data.lint.columns import Column, Form
 from inspector.data.lint.finding import LintFinding, Unit
 from inspector.data.lint.linting import LintReport, lint, lint_table
-from inspector.data.lint.rows import Row, Table, open_table
+from inspector.data.lint.rows import LintRow, LintTable, open_table
 from inspector.data.lint.rules import RULES, Rule
 
 __all__ = [
@@ -14,9 +14,9 @@ __all__ = [
     "Form",
     "LintFinding",
     "LintReport",
-    "Row",
+    "LintRow",
+    "LintTable",
     "Rule",
-    "Table",
     "Unit",
     "lint",
     "lint_table",

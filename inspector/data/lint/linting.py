@@ -18,13 +18,13 @@ from inspector.data.lint.finding import Flaw, LintFinding, Unit
 from inspector.data.lint.messages import check_messages, is_messages
 from inspector.data.lint.padding import RUN, is_padded
 from inspector.data.lint.rendered import Ending, Rendered, check_ids, check_text
-from inspector.data.lint.rows import Row, Table, open_table
+from inspector.data.lint.rows import LintRow, LintTable, open_table
 from inspector.data.lint.rules import RULES, Rule
 from inspector.data.lint.structure import SHOWN, Part
 from inspector.protocol.harmony.markup import first_spelled
 
 _LOOKED_AT: Final = 32
-"""Rows by which columns are recognized."""
+"""LintRows by which columns are recognized."""
 _UNITS: Final = {
     Form.TEXT: Unit.CHARACTER,
     Form.ANSWER: Unit.CHARACTER,
@@ -39,7 +39,7 @@ class ColumnRead:
 
     column: Column
     rows: int = 0
-    """Rows that have a value in it."""
+    """LintRows that have a value in it."""
     values: int = 0
     """Values that were checked: a row may have several."""
     plain: int = 0
@@ -161,7 +161,7 @@ def lint(
 
 
 def lint_table(
-    table: Table,
+    table: LintTable,
     *,
     columns: Sequence[Column] = (),
     training: bool = False,
@@ -191,7 +191,7 @@ def lint_table(
     )
 
 
-def _nothing(name: str, head: Sequence[Row]) -> CaptureError:
+def _nothing(name: str, head: Sequence[LintRow]) -> CaptureError:
     if any(row.values is not None and "harmony_capture" in row.values for row in head):
         return CaptureError(name, "is a capture; check it with the command audit")
     if not head:
@@ -207,7 +207,7 @@ def _nothing(name: str, head: Sequence[Row]) -> CaptureError:
     )
 
 
-def _padded(columns: Sequence[Column], head: Sequence[Row]) -> set[Column]:
+def _padded(columns: Sequence[Column], head: Sequence[LintRow]) -> set[Column]:
     """The columns whose first rows show that they are padded with `<|return|>`."""
     rows = [row.values for row in head if row.values is not None]
     return {
@@ -218,7 +218,7 @@ def _padded(columns: Sequence[Column], head: Sequence[Row]) -> set[Column]:
     }
 
 
-def _keys(head: Iterable[Row]) -> str:
+def _keys(head: Iterable[LintRow]) -> str:
     """The columns of the first rows, as a list to read."""
     rows = [row.values for row in head if row.values is not None]
     keys = text_paths(rows) or list(dict.fromkeys(key for values in rows for key in values))
@@ -256,12 +256,14 @@ class _Run:
     def __post_init__(self) -> None:
         self.read = {column: ColumnRead(column) for column in self.columns}
 
-    def row(self, row: Row) -> None:
+    def row(self, row: LintRow) -> None:
         """Check one row."""
         self.rows += 1
         if row.values is None:
             self._add(
-                Flaw(rule=Rule.UNREADABLE_ROW, note=f"Row {number(row.number)}: {row.problem}."), row, None
+                Flaw(rule=Rule.UNREADABLE_ROW, note=f"Row {number(row.number)}: {row.problem}."),
+                row,
+                None,
             )
             self.flawed += 1
             return
@@ -305,7 +307,7 @@ class _Run:
         self,
         value: object,
         column: Column,
-        row: Row,
+        row: LintRow,
         parts: list[tuple[Column, Sequence[Part]]],
         pending: list[str],
     ) -> Iterator[Flaw]:
@@ -342,7 +344,7 @@ class _Run:
         yield Flaw(rule=Rule.WRONG_FORM, note=f"It is {type(value).__name__}.")
 
     def _rendered(
-        self, rendered: Rendered, column: Column, row: Row, parts: list[tuple[Column, Sequence[Part]]]
+        self, rendered: Rendered, column: Column, row: LintRow, parts: list[tuple[Column, Sequence[Part]]]
     ) -> Iterator[Flaw]:
         parts.append((column, rendered.parts))
         yield from rendered.flaws
@@ -357,7 +359,7 @@ class _Run:
             endings.ends += 1
             endings.first = endings.first or _finding(rendered.last, row, column)
 
-    def _add(self, flaw: Flaw, row: Row, column: Column | None, path: str = "") -> None:
+    def _add(self, flaw: Flaw, row: LintRow, column: Column | None, path: str = "") -> None:
         self.counts[flaw.rule] += 1
         if len(self.findings) < self.limit:
             self._keep(_finding(flaw, row, column, path))
@@ -367,7 +369,7 @@ class _Run:
             self.findings.append(finding)
 
 
-def _finding(flaw: Flaw, row: Row, column: Column | None, path: str = "") -> LintFinding:
+def _finding(flaw: Flaw, row: LintRow, column: Column | None, path: str = "") -> LintFinding:
     name = "" if column is None else column.name
     return LintFinding(
         path=path or name,

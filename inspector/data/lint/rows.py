@@ -34,7 +34,7 @@ _START: Final = Marker.START.text.encode()
 _TEXT: Final = "text"
 """The column of a file that is one text."""
 _BATCH: Final = 32
-"""Rows of a Parquet file that are held at a time."""
+"""LintRows of a Parquet file that are held at a time."""
 _STEP: Final = 4096
 """Packed bytes that are expanded at a time."""
 _ZSTD: Final = 93
@@ -65,7 +65,7 @@ _MISSING: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LintRow:
     """One row; `values` is None where it cannot be read, and `problem` says why."""
 
     number: int
@@ -75,17 +75,17 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class LintTable:
     """A file as rows."""
 
     name: str
     format: str
     """What it was read as, in words."""
-    rows: Iterator[Row]
+    rows: Iterator[LintRow]
 
 
 @contextmanager
-def open_table(path: Path | str) -> Iterator[Table]:
+def open_table(path: Path | str) -> Iterator[LintTable]:
     """Open a file; `-` is standard input.
 
     Raises StoreError if it cannot be read, CaptureError if it is no table, InspectorError without pyarrow.
@@ -103,7 +103,7 @@ def _opened(path: Path | str) -> "io.BufferedReader[Any]":
         return Path(path).open("rb")
 
 
-def table_of(file: "io.BufferedReader[Any]", name: str) -> Table:
+def table_of(file: "io.BufferedReader[Any]", name: str) -> LintTable:
     """The rows of an open file; `name` is for errors."""
     head = file.peek(len(_PARQUET))
     if head.startswith((_PARQUET, _ZIP)) and not file.seekable():
@@ -111,25 +111,25 @@ def table_of(file: "io.BufferedReader[Any]", name: str) -> Table:
             name, "is Parquet or a zip archive, which cannot be read from a pipe; pass its path"
         )
     if head.startswith(_PARQUET):
-        return Table(name, "Parquet", _parquet(file, name))
+        return LintTable(name, "Parquet", _parquet(file, name))
     if head.startswith(_ZIP):
-        return Table(name, "an Inspect log", _inspect(file, name))
+        return LintTable(name, "an Inspect log", _inspect(file, name))
     plain = decompress(file, name)
     head = plain.peek(HEAD).lstrip(b"\xef\xbb\xbf \t\r\n")
     if head.startswith(_START):
-        return Table(name, "Harmony text", iter((_text(plain, name),)))
+        return LintTable(name, "Harmony text", iter((_text(plain, name),)))
     if _is_document(head):
-        return Table(name, "JSON", _document(plain, name))
-    return Table(name, "JSON Lines", _lines(plain, name))
+        return LintTable(name, "JSON", _document(plain, name))
+    return LintTable(name, "JSON Lines", _lines(plain, name))
 
 
-def _text(file: IO[bytes], name: str) -> Row:
+def _text(file: IO[bytes], name: str) -> LintRow:
     """A rendered prompt or conversation as one row."""
     with disk_errors(name):
         content = read_at_most(file, ROW_BYTES + 1)
     if len(content) > ROW_BYTES:
-        return Row(1, None, f"it is larger than {ROW_BYTES // 2**20} MiB")
-    return Row(1, {_TEXT: content.decode("utf-8-sig", "replace").strip("\r\n")})
+        return LintRow(1, None, f"it is larger than {ROW_BYTES // 2**20} MiB")
+    return LintRow(1, {_TEXT: content.decode("utf-8-sig", "replace").strip("\r\n")})
 
 
 def _is_document(head: bytes) -> bool:
@@ -140,7 +140,7 @@ def _is_document(head: bytes) -> bool:
     return bool(newline) and first.strip() == b"{"
 
 
-def _lines(file: IO[bytes], name: str) -> Iterator[Row]:
+def _lines(file: IO[bytes], name: str) -> Iterator[LintRow]:
     number = 0
     while True:
         with disk_errors(name):
@@ -151,32 +151,32 @@ def _lines(file: IO[bytes], name: str) -> Iterator[Row]:
         if len(line) > ROW_BYTES:
             while line and not line.endswith(b"\n"):
                 line = file.readline(ROW_BYTES)
-            yield Row(number, None, f"it is larger than {ROW_BYTES // 2**20} MiB")
+            yield LintRow(number, None, f"it is larger than {ROW_BYTES // 2**20} MiB")
         elif line.strip():
             yield _row(number, line.decode("utf-8-sig" if number == 1 else "utf-8", "replace"))
 
 
-def _row(number: int, text: str) -> Row:
+def _row(number: int, text: str) -> LintRow:
     try:
         values = json.loads(text)
     except ValueError as error:
-        return Row(number, None, f"it is not valid JSON ({error})")
+        return LintRow(number, None, f"it is not valid JSON ({error})")
     except RecursionError:
-        return Row(number, None, "it nests too deeply")
+        return LintRow(number, None, "it nests too deeply")
     return _of_value(number, values)
 
 
-def _of_value(number: int, values: object) -> Row:
+def _of_value(number: int, values: object) -> LintRow:
     if not isinstance(values, dict):
-        return Row(number, None, f"it is not a JSON object but {_kind(values)}")
-    return Row(number, values)
+        return LintRow(number, None, f"it is not a JSON object but {_kind(values)}")
+    return LintRow(number, values)
 
 
 def _kind(value: object) -> str:
     return {list: "an array", str: "a string", type(None): "null"}.get(type(value), "a number or a boolean")
 
 
-def _document(file: IO[bytes], name: str) -> Iterator[Row]:
+def _document(file: IO[bytes], name: str) -> Iterator[LintRow]:
     """The elements of an array, or the samples of an Inspect log in JSON."""
     content = read_at_most(file, ROW_BYTES + 1)
     if len(content) > ROW_BYTES:
@@ -204,7 +204,7 @@ def _lenient(text: str) -> Any:
         return None
 
 
-def _inspect(file: IO[bytes], name: str) -> Iterator[Row]:
+def _inspect(file: IO[bytes], name: str) -> Iterator[LintRow]:
     """The samples of Inspect's `.eval`, a zip archive."""
     try:
         archive = zipfile.ZipFile(file)
@@ -220,7 +220,7 @@ def _is_sample(member: str) -> bool:
     return member.startswith("samples/") and member.endswith(".json")
 
 
-def _samples(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo]) -> Iterator[Row]:
+def _samples(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo]) -> Iterator[LintRow]:
     for number, member in enumerate(members, 1):
         try:
             if member.compress_type == _ZSTD:
@@ -229,10 +229,10 @@ def _samples(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo]) -> Iterat
                 with archive.open(member) as file:
                     content = _unpacked(file, member)
         except _NOT_UNPACKED as error:
-            yield Row(number, None, f"it cannot be unpacked ({error})")
+            yield LintRow(number, None, f"it cannot be unpacked ({error})")
             continue
         if len(content) > ROW_BYTES:
-            yield Row(number, None, f"it is larger than {ROW_BYTES // 2**20} MiB")
+            yield LintRow(number, None, f"it is larger than {ROW_BYTES // 2**20} MiB")
         else:
             yield _row(number, content.decode("utf-8-sig", "replace"))
 
@@ -267,22 +267,22 @@ def _unpacked_zstd(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
     return bytes(content)
 
 
-def _parquet(file: IO[bytes], name: str) -> Iterator[Row]:
+def _parquet(file: IO[bytes], name: str) -> Iterator[LintRow]:
     number = 0
     for batch in _batches(file, name):
         try:
-            rows = [Row(number + place, values) for place, values in enumerate(batch.to_pylist(), 1)]
+            rows = [LintRow(number + place, values) for place, values in enumerate(batch.to_pylist(), 1)]
         except _NO_VALUE:
             rows = [_row_of(number + place + 1, batch.slice(place, 1)) for place in range(batch.num_rows)]
         yield from rows
         number += len(rows)
 
 
-def _row_of(number: int, batch: Any) -> Row:
+def _row_of(number: int, batch: Any) -> LintRow:
     try:
-        return Row(number, batch.to_pylist()[0])
+        return LintRow(number, batch.to_pylist()[0])
     except _NO_VALUE as error:
-        return Row(number, None, f"it has a value that cannot be read ({error})")
+        return LintRow(number, None, f"it has a value that cannot be read ({error})")
 
 
 def _batches(file: IO[bytes], name: str) -> Iterator[Any]:

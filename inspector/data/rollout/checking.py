@@ -17,8 +17,8 @@ from inspector.capture.errors import CaptureError, InspectorError
 from inspector.capture.formats import count, listed, number
 from inspector.data.lint.advice import amount, level
 from inspector.data.lint.columns import Column, Form, values_in
-from inspector.data.lint.rows import Row, Table, open_table
-from inspector.data.rollout.causes import CAUSES, Cause
+from inspector.data.lint.rows import LintRow, LintTable, open_table
+from inspector.data.rollout.causes import CAUSES, DriftCause
 from inspector.data.rollout.drift import Drift, drifts
 from inspector.data.rollout.following import Unnamed
 from inspector.data.rollout.turns import GROUPS, Turn, turns_in
@@ -92,10 +92,10 @@ class RolloutReport:
     by_text: int = 0
     """Turns whose token IDs are computed from text, so that other tokens for the same text cannot be seen."""
     unread: int = 0
-    """Rows that hold no turn."""
+    """LintRows that hold no turn."""
     breaks: list[Break] = field(default_factory=list)
     """The first ones, up to the limit."""
-    counts: Counter[Cause] = field(default_factory=Counter)
+    counts: Counter[DriftCause] = field(default_factory=Counter)
 
     def of(self, severity: Severity) -> int:
         """How many drifts of a severity there are."""
@@ -128,7 +128,7 @@ class RolloutReport:
         if not self.broken:
             verb, them = ("extends", "it") if self.compared == 1 else ("extend", "them")
             return f"No drift: {whole} {verb} the tokens before {them}."
-        repeated = self.counts[Cause.RESAMPLED]
+        repeated = self.counts[DriftCause.RESAMPLED]
         kinds = [
             count(many, word)
             for word, many in (
@@ -234,14 +234,14 @@ def _rows(path: Path | str, group: str | None, limit: int) -> RolloutReport | No
         return None  # `load` says what the file is
 
 
-def _holds_turns(row: Row) -> bool:
+def _holds_turns(row: LintRow) -> bool:
     values = row.values
     if values is None or "harmony_capture" in values:
         return False
     return any(True for _ in turns_in(values, row.number))
 
 
-def _table(table: Table, head: Iterable[Row], group: str | None, limit: int) -> RolloutReport:
+def _table(table: LintTable, head: Iterable[LintRow], group: str | None, limit: int) -> RolloutReport:
     run = _Run(RolloutReport(name=table.name), limit)
     rows_without_name = Unnamed("")
     named = False

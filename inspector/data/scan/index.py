@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from inspector.capture.errors import StoreError
 from inspector.data.scan.columns import CAPTURE_COLUMNS, Column, Table, Type
-from inspector.data.scan.items import Item, Key, from_text
+from inspector.data.scan.items import Key, ScanItem, from_text
 from inspector.data.scan.rows import Row
 from inspector.data.scan.tables import arrow_table
 
@@ -22,7 +22,7 @@ _MEMORY: Final = "128MB"
 _THREADS: Final = "2"
 """More of them would need more memory."""
 _ROWS: Final = 10_000
-"""Items that are Python objects at a time."""
+"""ScanItems that are Python objects at a time."""
 _COLUMNS: Final = (
     *(CAPTURE_COLUMNS[name] for name in ("path", "member", "size", "stamp")),
     Column(name="item", type=Type.TEXT, table=Table.CAPTURES, meaning="what the others cannot hold, as JSON"),
@@ -77,7 +77,7 @@ class Index:
         self._connection.close()
         self._remove_spill()
 
-    def take(self, items: Iterable[Item]) -> None:
+    def take(self, items: Iterable[ScanItem]) -> None:
         """Take all items, each key once."""
         with self._errors():
             self._run(_GIVEN)
@@ -107,13 +107,13 @@ class Index:
             [[gone]] = self._run("SELECT count(*) FROM gone")
         return items, unread, int(size), gone
 
-    def wanted(self) -> Iterator[Item]:
+    def wanted(self) -> Iterator[ScanItem]:
         """The items to read, sorted by path and member."""
         start = 0
         while rows := self._wanted(start):
             start += len(rows)
             for path, member, size, stamp, item in rows:
-                yield Item(*json.loads(item)) if item else Item(from_text(path), member, size, stamp)
+                yield ScanItem(*json.loads(item)) if item else ScanItem(from_text(path), member, size, stamp)
 
     def _wanted(self, start: int) -> list[Any]:
         with self._errors():
@@ -145,7 +145,7 @@ class Index:
         shutil.rmtree(self._folder / _SPILL, ignore_errors=True)
 
 
-def _row(item: Item) -> Row:
+def _row(item: ScanItem) -> Row:
     path, member = item.key
-    plain = Item(from_text(path), member, item.size, item.stamp)
+    plain = ScanItem(from_text(path), member, item.size, item.stamp)
     return path, member, item.size, item.stamp, None if plain == item else json.dumps(item)

@@ -19,7 +19,7 @@ Key = tuple[str, str | None]
 """Path and member of an item, as rows have them."""
 
 
-class Item(NamedTuple):
+class ScanItem(NamedTuple):
     """A file to read."""
 
     path: str
@@ -50,7 +50,7 @@ class ItemReader:
         self._key: Hashable = None
         self._archive: Archive | None = None
 
-    def content(self, item: Item) -> bytes:
+    def content(self, item: ScanItem) -> bytes:
         """The bytes of an item, at most one more than the limit of a file; raises InspectorError."""
         if item.trouble:
             raise StoreError(f"{item.name}: {item.trouble}")
@@ -88,7 +88,7 @@ def _version(path: str) -> Hashable:
     return None
 
 
-def _remote(item: Item) -> bytes:
+def _remote(item: ScanItem) -> bytes:
     with open_url(item.path) as file:
         try:
             return read_at_most(file, LIMIT_BYTES + 1)

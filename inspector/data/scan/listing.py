@@ -10,7 +10,7 @@ from typing import Final
 
 from inspector.capture.errors import InspectorError, StoreError
 from inspector.data.scan.folder import LOCK, MANIFEST
-from inspector.data.scan.items import Item, from_text
+from inspector.data.scan.items import ScanItem, from_text
 from inspector.data.scan.local import open_at_once
 from inspector.data.scan.remote import is_url, remote_files
 from inspector.data.scan.zips import opened_zip
@@ -28,7 +28,7 @@ _SIZE_AT_MOST: Final = 2**62
 """What a table holds; the directory of an archive may claim more."""
 
 
-def items_at(places: Iterable[str], ignored: Counter[str], *, but: Path | None = None) -> Iterator[Item]:
+def items_at(places: Iterable[str], ignored: Counter[str], *, but: Path | None = None) -> Iterator[ScanItem]:
     """All items of some places, in no order; an item that two places have comes twice.
 
     Counts in `ignored` the files of folders and archives that are left out, by ending; `but` is a folder that
@@ -43,7 +43,7 @@ def whole_place(place: str) -> str:
     return place if is_url(place) else os.path.join(os.getcwd(), os.path.expanduser(place))
 
 
-def _of_place(place: str, ignored: Counter[str], but: Path | None) -> Iterator[Item]:
+def _of_place(place: str, ignored: Counter[str], but: Path | None) -> Iterator[ScanItem]:
     place = from_text(place)
     if not place.strip():
         raise InspectorError(
@@ -71,7 +71,7 @@ def _of_place(place: str, ignored: Counter[str], but: Path | None) -> Iterator[I
         raise StoreError(f"{place}: no such file or folder; check the name")
 
 
-def _of_folder(folder: str, ignored: Counter[str], but: Path | None) -> Iterator[Item]:
+def _of_folder(folder: str, ignored: Counter[str], but: Path | None) -> Iterator[ScanItem]:
     """Files below a folder; hidden ones are left out, and a folder that links lead to twice is read once."""
     waiting, visited = [folder], set[tuple[int, int]]()
     while waiting:
@@ -96,7 +96,7 @@ def _of_folder(folder: str, ignored: Counter[str], but: Path | None) -> Iterator
                         ignored[_ending(entry.name)] += 1
             waiting += sorted(folders)  # of two links to a folder each scan takes the same
         except OSError as error:
-            yield Item(
+            yield ScanItem(
                 current, None, 0, "", f"the folder cannot be read ({error.strerror}); check its permissions"
             )
 
@@ -115,20 +115,20 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _of_file(path: str, ignored: Counter[str]) -> Iterator[Item]:
+def _of_file(path: str, ignored: Counter[str]) -> Iterator[ScanItem]:
     try:
         status = os.stat(path)
     except OSError as error:
-        yield Item(path, None, 0, "", f"cannot be read ({error.strerror}); check the file")
+        yield ScanItem(path, None, 0, "", f"cannot be read ({error.strerror}); check the file")
         return
     if not stat.S_ISREG(status.st_mode):
-        yield Item(path, None, 0, "", "is not a regular file; it is not read")
+        yield ScanItem(path, None, 0, "", "is not a regular file; it is not read")
         return
     stamp = str(status.st_mtime_ns)
     if _is_zip(path):
         yield from _of_zip(path, status.st_size, stamp, ignored)
     else:
-        yield Item(path, None, status.st_size, stamp)
+        yield ScanItem(path, None, status.st_size, stamp)
 
 
 def _is_zip(path: str) -> bool:
@@ -142,12 +142,12 @@ def _is_zip(path: str) -> bool:
         return False
 
 
-def _of_zip(path: str, size: int, stamp: str, ignored: Counter[str]) -> Iterator[Item]:
+def _of_zip(path: str, size: int, stamp: str, ignored: Counter[str]) -> Iterator[ScanItem]:
     """The members of an archive, or the archive itself where it cannot be read."""
     try:
         archive = opened_zip(path)
     except InspectorError as error:
-        archive_item = Item(path, None, size, stamp)
+        archive_item = ScanItem(path, None, size, stamp)
         yield archive_item._replace(trouble=str(error).removeprefix(f"{archive_item.name}: "))
         return
     # Of several members with one name the last one counts, as for `zipfile`.
@@ -156,13 +156,13 @@ def _of_zip(path: str, size: int, stamp: str, ignored: Counter[str]) -> Iterator
         if _is_of_ours(name, members.__contains__):
             continue
         if _wanted(name.rpartition("/")[2]):
-            yield Item(path, name, min(member.file_size, _SIZE_AT_MOST), f"crc32 {member.CRC:08x}")
+            yield ScanItem(path, name, min(member.file_size, _SIZE_AT_MOST), f"crc32 {member.CRC:08x}")
         else:
             ignored[_ending(name)] += 1
     archive.close()
 
 
-def _remote(url: str, ignored: Counter[str]) -> Iterator[Item]:
+def _remote(url: str, ignored: Counter[str]) -> Iterator[ScanItem]:
     listed, single = remote_files(url)
     files = {path: (size, stamp) for path, size, stamp in sorted(listed)}
     for path, (size, stamp) in files.items():
@@ -174,7 +174,7 @@ def _remote(url: str, ignored: Counter[str]) -> Iterator[Item]:
         elif name.lower().endswith(".zip"):
             yield from _of_zip(path, size, stamp, ignored)
         else:
-            yield Item(path, None, size, stamp)
+            yield ScanItem(path, None, size, stamp)
 
 
 def _wanted(name: str) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, Final
 from inspector.capture.capture import Capture
 from inspector.capture.errors import InspectorError, StoreError
 from inspector.data.scan.folder import MANIFEST, is_scan
-from inspector.data.scan.items import Item, ItemReader, from_text
+from inspector.data.scan.items import ItemReader, ScanItem, from_text
 from inspector.data.scan.remote import is_url
 from inspector.data.scan.rows import digest_of
 from inspector.data.scan.scanning import Progress, scan
@@ -85,7 +85,7 @@ def scan_stamp(folder: Path) -> str:
 
 def open_row(row: Mapping[str, Any]) -> Capture:
     """The capture of a row, read again from where it is; raises InspectorError if it is not as it was."""
-    item = Item(from_text(row["path"]), row["member"], row["size"], row["stamp"])
+    item = ScanItem(from_text(row["path"]), row["member"], row["size"], row["stamp"])
     if row["error"] is not None or row["digest"] is None:
         raise InspectorError(f"{item.name}: could not be read by the scan, so there is no capture to open")
     if is_url(item.path):

@@ -11,13 +11,13 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Final
 
 from inspector.capture.errors import InspectorError
-from inspector.data.scan.items import Item
+from inspector.data.scan.items import ScanItem
 from inspector.data.scan.rows import Rows, release, rows_of_batch, unread
 from inspector.fleet.workers import WorkerEnded, Workers
 from inspector.issues import issues
 from inspector.protocol.harmony.vocab import encoding
 
-Batch = Sequence[Item]
+Batch = Sequence[ScanItem]
 Done = tuple[Batch, Rows]
 """A batch with its rows; an empty one while nothing has ended."""
 Runner = Callable[[Iterable[Batch]], Iterator[Done]]
@@ -76,7 +76,7 @@ def pooled(batches: Iterable[Batch], jobs: int, work: Work = rows_of_batch) -> I
         pool.shutdown(wait=False)
 
 
-def _one_by_one(items: Sequence[Item], work: Work) -> Iterator[Done]:
+def _one_by_one(items: Sequence[ScanItem], work: Work) -> Iterator[Done]:
     """The rows of items of which one ended its process, each by itself, to find out which."""
     pool = _pool(1)
     try:

@@ -15,7 +15,7 @@ from inspector.capture.collector import collector_paused
 from inspector.capture.errors import InspectorError
 from inspector.capture.formats import clip
 from inspector.data.scan.columns import CAPTURES, FINDINGS, UNREAD, version_order
-from inspector.data.scan.items import Item, ItemReader
+from inspector.data.scan.items import ItemReader, ScanItem
 from inspector.files.store import loads_all
 from inspector.inspection.inspection import Inspection, channel_of, inspect
 from inspector.issues import Cause
@@ -43,7 +43,7 @@ _READER: Final = ItemReader()
 """One for each process: the members of an archive come in several batches."""
 
 
-def rows_of_batch(items: Sequence[Item]) -> Rows:
+def rows_of_batch(items: Sequence[ScanItem]) -> Rows:
     """The rows of several items."""
     rows = Rows([], [])
     with collector_paused():  # a batch is small
@@ -59,7 +59,7 @@ def release() -> None:
     _READER.close()
 
 
-def rows_of(item: Item, reader: ItemReader) -> Rows:
+def rows_of(item: ScanItem, reader: ItemReader) -> Rows:
     """The rows of one item; one that cannot be read has a row with its error."""
     digest: str | None = None
     try:
@@ -117,7 +117,7 @@ def _is_server_error(payload: object) -> bool:
     return isinstance(error.get("message"), str) and not _ERROR_KEYS.isdisjoint(error)
 
 
-def unread(item: Item, error: str, digest: str | None = None) -> Rows:
+def unread(item: ScanItem, error: str, digest: str | None = None) -> Rows:
     """The row of an item that could not be read."""
     values = {
         **_place(item, digest, 1, item.name),
@@ -141,7 +141,7 @@ def capture_key(path: str, member: str | None, number: int) -> str:
     return hashlib.blake2b(key, digest_size=10).hexdigest()
 
 
-def _place(item: Item, digest: str | None, number: int, name: str) -> dict[str, Any]:
+def _place(item: ScanItem, digest: str | None, number: int, name: str) -> dict[str, Any]:
     path, member = item.key
     return {
         "id": capture_key(path, member, number),

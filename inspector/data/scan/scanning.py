@@ -16,7 +16,7 @@ from inspector.capture.formats import count, duration, number
 from inspector.data.scan.columns import CAPTURES, UNREAD
 from inspector.data.scan.folder import ScanFolder, is_scan, read_manifest
 from inspector.data.scan.index import Index
-from inspector.data.scan.items import Item
+from inspector.data.scan.items import ScanItem
 from inspector.data.scan.listing import items_at, whole_place
 from inspector.data.scan.pooling import Batch, Runner, cores, here, pooled
 from inspector.data.scan.rows import Rows
@@ -137,8 +137,8 @@ def scan(
         return far
 
 
-def _batches(items: Iterable[Item]) -> Iterator[list[Item]]:
-    batch: list[Item] = []
+def _batches(items: Iterable[ScanItem]) -> Iterator[list[ScanItem]]:
+    batch: list[ScanItem] = []
     size = 0
     for item in items:
         batch.append(item)

@@ -12,7 +12,7 @@ from inspector.capture.bounds import CAPTURES, over
 from inspector.capture.capture import ENDPOINT_GUESSED, Capture, Endpoint, Event, EventKind, Header
 from inspector.capture.errors import CaptureError
 from inspector.files.importers.importer import Content, Importer
-from inspector.files.importers.payloads import Answer, answer
+from inspector.files.importers.payloads import BodyAnswer, answer
 from inspector.files.importers.values import results_of
 
 _BEGINS: Final = re.compile(rb"\s*(?:HTTP/[0-9.]+ [0-9]{3}|(?:data|event|id|retry)?:)")
@@ -40,7 +40,7 @@ def read_dump(dump: bytes, content: Content) -> list[Capture]:
     return captures_of(answer(dump[at:] if at else dump, content.name), content, status)
 
 
-def captures_of(response: Answer, content: Content, status: int | None = None) -> list[Capture]:
+def captures_of(response: BodyAnswer, content: Content, status: int | None = None) -> list[Capture]:
     """One capture for each of the responses that a body consists of."""
     endpoint, notes, guessed, name = response.endpoint, response.notes, False, content.name
     rejected = response.failed or (status is not None and status >= 400)

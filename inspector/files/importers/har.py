@@ -19,7 +19,7 @@ from inspector.capture.errors import CaptureError
 from inspector.capture.json_values import as_int, as_object, as_string
 from inspector.capture.redaction import redact
 from inspector.files.importers.importer import Content, Importer
-from inspector.files.importers.payloads import Answer, answer, as_time, shown, told
+from inspector.files.importers.payloads import BodyAnswer, answer, as_time, shown, told
 from inspector.protocol.wire.endpoints import endpoint_of_path
 
 _NAMELESS: Final = "message"
@@ -71,7 +71,7 @@ def _path_endpoint(entry: Mapping[str, object]) -> Endpoint | None:
     return endpoint_of_path(as_string(_object(entry, "request").get("url")) or "")
 
 
-def _endpoint_of_request(entry: Mapping[str, object], response: Answer) -> Endpoint | None:
+def _endpoint_of_request(entry: Mapping[str, object], response: BodyAnswer) -> Endpoint | None:
     """The requested endpoint, if the response does not show it: an error, or a stream without payloads."""
     status = _status(entry)
     streamed = any(event.kind is not EventKind.BODY for event in response.events)
@@ -84,7 +84,7 @@ def _status(entry: Mapping[str, object]) -> int | None:
     return status if status is not None and status > 0 else None
 
 
-def _answer(entry: Mapping[str, object], place: str) -> Answer:
+def _answer(entry: Mapping[str, object], place: str) -> BodyAnswer:
     content = _object(_object(entry, "response"), "content")
     text = content.get("text")
     body = text.encode("utf-8", "replace") if isinstance(text, str) else b""
@@ -100,7 +100,9 @@ def _answer(entry: Mapping[str, object], place: str) -> Answer:
     return response
 
 
-def _timed(response: Answer, messages: Sequence[Mapping[str, object]], started: datetime | None) -> Answer:
+def _timed(
+    response: BodyAnswer, messages: Sequence[Mapping[str, object]], started: datetime | None
+) -> BodyAnswer:
     """The response with the times of DevTools' messages, which also replace a missing body."""
     times = [None if started is None else _seconds(message.get("time"), started) for message in messages]
     if not response.events:
@@ -132,7 +134,7 @@ def _started(entry: Mapping[str, object]) -> datetime | None:
         return None
 
 
-def _capture(entry: Mapping[str, object], endpoint: Endpoint, body: Answer) -> Capture:
+def _capture(entry: Mapping[str, object], endpoint: Endpoint, body: BodyAnswer) -> Capture:
     request = _request(entry)
     model, started, response = request.get("model"), _started(entry), _object(entry, "response")
     words = next(

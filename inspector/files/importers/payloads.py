@@ -23,7 +23,7 @@ _LONG: Final = f"An event is longer than {LIMIT_BYTES // 2**20} MiB and was trun
 _SHOWN: Final = 40
 
 
-class Answer(NamedTuple):
+class BodyAnswer(NamedTuple):
     """The body of an HTTP response as events."""
 
     events: list[Event]
@@ -102,7 +102,7 @@ def is_stream(body: bytes) -> bool:
     return _STREAM.match(body, len(body) - len(body.lstrip(b"\xef\xbb\xbf \t\r\n"))) is not None
 
 
-def answer(body: bytes, name: str, payload: Mapping[str, object] | None = None) -> Answer:
+def answer(body: bytes, name: str, payload: Mapping[str, object] | None = None) -> BodyAnswer:
     """An HTTP body to events without times: a stream to its events, anything else to one `BODY`.
 
     `payload` is what the body parses to, where that is known. Raises CaptureError for a stream of more lines
@@ -124,7 +124,7 @@ def _is_dense(body: bytes) -> bool:
         return False
 
 
-def stream_answer(body: bytes, name: str) -> Answer:
+def stream_answer(body: bytes, name: str) -> BodyAnswer:
     """An event stream to events without times; raises CaptureError as `answer` does."""
     if body.count(b"\n") + body.count(b"\r") > 2 * LINES or body.count(b"\n") > LINES:
         raise CaptureError(name, over(LINES, "lines"))
@@ -146,7 +146,7 @@ def stream_answer(body: bytes, name: str) -> Answer:
 
 def told(
     events: Sequence[Event], notes: Sequence[str] = (), payload: Mapping[str, object] | None = None
-) -> Answer:
+) -> BodyAnswer:
     """The events with the facts from their payloads, up to the first that shows the endpoint.
 
     `payload` is that of the only event, where it is known.
@@ -165,5 +165,5 @@ def told(
             inner = parsed.get("response", parsed) if isinstance(parsed, dict) else None
             model = inner.get("model") if isinstance(inner, dict) else None
             words = model if isinstance(model, str) else None
-            return Answer(list(events), endpoint, words, failed, tuple(notes))
-    return Answer(list(events), None, None, failed, tuple(notes))
+            return BodyAnswer(list(events), endpoint, words, failed, tuple(notes))
+    return BodyAnswer(list(events), None, None, failed, tuple(notes))

@@ -8,8 +8,8 @@ from inspector.analysis.audit.kinds import Kind
 from inspector.capture.formats import count
 from inspector.fleet.probe.reporting import worst_rows
 from inspector.fleet.probe.rows import ProbeRow, Result
-from inspector.views.junit import Case, Fate, junit
-from inspector.views.sarif import Place, RuleText, kind_text, rank, sarif, sarif_result
+from inspector.views.junit import Fate, JUnitCase, junit
+from inspector.views.sarif import RuleText, SourceLine, kind_text, rank, sarif, sarif_result
 from inspector.views.spreadsheets import csv_text as spreadsheet
 
 COLUMNS: Final = (
@@ -70,8 +70,8 @@ def junit_text(rows: Sequence[ProbeRow], folder: Path | None = None) -> str:
     return junit(_TOOL, (_case(row, folder) for row in rows))
 
 
-def _case(row: ProbeRow, folder: Path | None) -> Case:
-    return Case(
+def _case(row: ProbeRow, folder: Path | None) -> JUnitCase:
+    return JUnitCase(
         f"{row.endpoint.value}{' on ' + row.side if row.side else ''}",
         f"request {row.number + 1}: {row.prompt}",
         _FATES[row.result],
@@ -107,7 +107,7 @@ def sarif_text(rows: Sequence[ProbeRow], folder: Path | None = None) -> str:
     for same, members in groups.items():
         first = members[0]
         captures = [_capture(row, folder) for row in members if row.capture]
-        where = Place("rows.jsonl" if folder is None else str(folder / "rows.jsonl"), lines[id(first)])
+        where = SourceLine("rows.jsonl" if folder is None else str(folder / "rows.jsonl"), lines[id(first)])
         results.append(
             sarif_result(
                 _rule(first),
@@ -115,7 +115,7 @@ def sarif_text(rows: Sequence[ProbeRow], folder: Path | None = None) -> str:
                 f"{first.endpoint.value}, {first.prompt}: {first.response.sentence} "
                 f"{count(len(members), 'request')} with this prompt and cause."
                 + (f" Capture: {captures[0]}" if captures else ""),
-                [where, *map(Place, captures)],
+                [where, *map(SourceLine, captures)],
                 same=same,
                 times=len(members),
                 result=first.result.value,

@@ -8,7 +8,7 @@ from inspector.inspection.compare.comparison import Apart, ChoiceComparison, Com
 from inspector.inspection.compare.inspections import compare, compare_all
 from inspector.inspection.compare.matching import FindingPairs
 from inspector.inspection.compare.sentence import labels
-from inspector.inspection.compare.sequences import Counts, Fold, Lane, Sides, Stretch, folds, lay
+from inspector.inspection.compare.sequences import Counts, Fold, Sides, Stretch, StretchKind, folds, lay
 from inspector.inspection.compare.settings import Setting
 from inspector.inspection.compare.significance import Repeats, significance
 from inspector.inspection.compare.texts import DiffPart, FieldPair, diff
@@ -23,12 +23,12 @@ __all__ = [
     "FieldPair",
     "FindingPairs",
     "Fold",
-    "Lane",
     "Outcome",
     "Repeats",
     "Setting",
     "Sides",
     "Stretch",
+    "StretchKind",
     "compare",
     "compare_all",
     "diff",

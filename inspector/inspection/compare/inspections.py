@@ -8,7 +8,7 @@ from inspector.analysis.reading import ChoiceReading, Reading
 from inspector.inspection.compare.comparison import Apart, ChoiceComparison, Comparison, Divergence
 from inspector.inspection.compare.matching import match
 from inspector.inspection.compare.sentence import Pair, judge
-from inspector.inspection.compare.sequences import Lane, Sides, lay
+from inspector.inspection.compare.sequences import Sides, StretchKind, lay
 from inspector.inspection.compare.settings import differing
 from inspector.inspection.compare.texts import pair_fields
 from inspector.inspection.inspection import Inspection
@@ -114,7 +114,7 @@ def _apart(
     # Raw text has one field for everything, framing too: that alone is not a difference.
     unlike = left[0].reading.spec.raw != right[0].reading.spec.raw
     for stretch in tokens.stretches:
-        if stretch.lane is not Lane.SAME:
+        if stretch.lane is not StretchKind.SAME:
             continue
         shift = stretch.right_start - stretch.left_start
         edges = {stretch.left_start, stretch.left_end}

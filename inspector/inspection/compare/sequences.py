@@ -21,7 +21,7 @@ _LANDMARK: Final = 8
 """Neighbours that together make a landmark; short enough to stand between two losses."""
 
 
-class Lane(StrEnum):
+class StretchKind(StrEnum):
     """What a stretch is."""
 
     SAME = "same"
@@ -33,7 +33,7 @@ class Lane(StrEnum):
 class Stretch(NamedTuple):
     """Neighbours of one lane, as half-open spans; a replaced stretch is as long on both sides."""
 
-    lane: Lane
+    lane: StretchKind
     left_start: int
     left_end: int
     right_start: int
@@ -78,15 +78,20 @@ class Sides:
     @property
     def counts(self) -> Counts:
         """Items per lane; a replaced pair counts once."""
-        sums = dict.fromkeys(Lane, 0)
+        sums = dict.fromkeys(StretchKind, 0)
         for stretch in self.stretches:
             sums[stretch.lane] += stretch.size
-        return Counts(sums[Lane.SAME], sums[Lane.ONLY_LEFT], sums[Lane.ONLY_RIGHT], sums[Lane.REPLACED])
+        return Counts(
+            sums[StretchKind.SAME],
+            sums[StretchKind.ONLY_LEFT],
+            sums[StretchKind.ONLY_RIGHT],
+            sums[StretchKind.REPLACED],
+        )
 
     @property
     def first_difference(self) -> Stretch | None:
         """The first stretch that is not the same; its starts are equal on both sides."""
-        return next((stretch for stretch in self.stretches if stretch.lane is not Lane.SAME), None)
+        return next((stretch for stretch in self.stretches if stretch.lane is not StretchKind.SAME), None)
 
     def to_right(self, left: int) -> int | None:
         """The right place of a left item; None when it has none."""
@@ -95,7 +100,7 @@ class Sides:
         while at >= 0:
             stretch = self.stretches[at]
             if stretch.left_start <= left < stretch.left_end:
-                paired = stretch.lane in {Lane.SAME, Lane.REPLACED}
+                paired = stretch.lane in {StretchKind.SAME, StretchKind.REPLACED}
                 return stretch.right_start + left - stretch.left_start if paired else None
             at -= 1
         return None
@@ -118,12 +123,12 @@ def lay(left: Sequence[Hashable], right: Sequence[Hashable]) -> Sides:
     inner = _Piece(head, len(a) - tail, head, len(b) - tail)
     stretches: list[Stretch] = []
     if head:
-        stretches.append(Stretch(Lane.SAME, 0, head, 0, head))
+        stretches.append(Stretch(StretchKind.SAME, 0, head, 0, head))
     exact = inner.cells <= _CELLS_AT_MOST
     for piece in (inner,) if exact else _tiles(_landmarks(a, b, inner)):
         stretches.extend(_exactly(a, b, piece))
     if tail:
-        stretches.append(Stretch(Lane.SAME, len(a) - tail, len(a), len(b) - tail, len(b)))
+        stretches.append(Stretch(StretchKind.SAME, len(a) - tail, len(a), len(b) - tail, len(b)))
     return Sides(tuple(_joined(stretches)), exact)
 
 
@@ -136,7 +141,7 @@ def folds(
     """
     last = len(sides.stretches) - 1
     for number, stretch in enumerate(sides.stretches):
-        if stretch.lane is not Lane.SAME:
+        if stretch.lane is not StretchKind.SAME:
             yield stretch
             continue
         shift = stretch.right_start - stretch.left_start
@@ -148,7 +153,7 @@ def folds(
             if start > at:
                 yield Fold(at, start, at + shift)
             if end > start:
-                yield Stretch(Lane.SAME, start, end, start + shift, end + shift)
+                yield Stretch(StretchKind.SAME, start, end, start + shift, end + shift)
             at = max(at, end)
         if at < stretch.left_end:
             yield Fold(at, stretch.left_end, at + shift)
@@ -194,10 +199,10 @@ def _exactly(a: Sequence[int], b: Sequence[int], piece: _Piece) -> Iterator[Stre
 
 
 _LANES: Final = {
-    "equal": Lane.SAME,
-    "delete": Lane.ONLY_LEFT,
-    "insert": Lane.ONLY_RIGHT,
-    "replace": Lane.REPLACED,
+    "equal": StretchKind.SAME,
+    "delete": StretchKind.ONLY_LEFT,
+    "insert": StretchKind.ONLY_RIGHT,
+    "replace": StretchKind.REPLACED,
 }
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from inspector.inspection.compare.sequences import Lane, Sides, lay
+from inspector.inspection.compare.sequences import Sides, StretchKind, lay
 
 _WORDS: Final = re.compile(r"\w+|\s+|[^\w\s]", re.UNICODE)
 _FINE_AT_MOST: Final = 1_000_000
@@ -19,7 +19,7 @@ _FINE_AT_MOST: Final = 1_000_000
 class DiffPart(NamedTuple):
     """Neighbouring characters of one lane; a side that lacks them has empty text."""
 
-    lane: Lane
+    lane: StretchKind
     left: str
     right: str
 
@@ -61,14 +61,14 @@ def pair_fields(left: Mapping[str, str] | None, right: Mapping[str, str] | None)
 def diff(left: str, right: str) -> list[DiffPart]:
     """What two texts share and what not; the left texts joined are `left`, the right ones `right`."""
     if left == right:
-        return [DiffPart(Lane.SAME, left, right)] if left else []
+        return [DiffPart(StretchKind.SAME, left, right)] if left else []
     return list(_joined(_coarse(_WORDS.findall(left), _WORDS.findall(right))))
 
 
 def _coarse(left: list[str], right: list[str]) -> Iterator[DiffPart]:
     changed: list[list[str]] = [[], []]
     for lane, a, b in _by_stretch(lay(left, right), left, right):
-        if lane is Lane.SAME:
+        if lane is StretchKind.SAME:
             yield from _fine("".join(changed[0]), "".join(changed[1]))
             changed = [[], []]
             yield DiffPart(lane, a, b)
@@ -91,12 +91,12 @@ def _fine(left: str, right: str) -> Iterator[DiffPart]:
     if not left and not right:
         return
     if not left or not right:
-        yield DiffPart(Lane.ONLY_LEFT if left else Lane.ONLY_RIGHT, left, right)
+        yield DiffPart(StretchKind.ONLY_LEFT if left else StretchKind.ONLY_RIGHT, left, right)
         return
     sides = lay(left, right) if len(left) * len(right) <= _FINE_AT_MOST else None
     # Letters that two different words happen to share are not worth showing.
     if sides is None or sides.counts.equal * 2 < min(len(left), len(right)):
-        yield DiffPart(Lane.REPLACED, left, right)
+        yield DiffPart(StretchKind.REPLACED, left, right)
         return
     yield from _by_stretch(sides, list(left), list(right))
 

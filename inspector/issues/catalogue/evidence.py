@@ -9,8 +9,7 @@ from typing import Any, Final, Self, TypeVar
 from inspector.analysis.audit import Finding, FindingSide, Transmission, kinds_of, transmission_of
 from inspector.analysis.audit.facts import Missing
 from inspector.analysis.audit.kinds import Code, Kind
-from inspector.analysis.reading import ChoiceReading, Reading
-from inspector.analysis.reading import Evidence as Generated
+from inspector.analysis.reading import ChoiceReading, Evidence, Reading
 from inspector.capture.capture import Endpoint, EventKind
 from inspector.capture.deltas import CONTENT, tool_index
 from inspector.issues.catalogue.schema import Edge
@@ -35,7 +34,7 @@ _HEADER_TEXT: Final = 2000
 _REJECTIONS: Final = kinds_of(FindingSide.MODEL)
 
 
-class Evidence:
+class FormFacts:
     """A reading with the facts that forms are compared with, computed once."""
 
     def __init__(
@@ -105,11 +104,11 @@ class Evidence:
         if finding.code in {Code.ARGUMENTS_INVALID_ORIGIN_UNKNOWN, Code.TOKEN_IN_TEXT}:
             return True
         choice = self.choice
-        has_evidence = choice.has_ids or choice.evidence is Generated.FINAL_OBJECT_AND_COUNT
+        has_evidence = choice.has_ids or choice.evidence is Evidence.FINAL_OBJECT_AND_COUNT
         return finding.kind is Kind.NO_ANSWER and not has_evidence
 
     @cached_property
-    def supposed(self) -> tuple["Evidence", ...]:
+    def supposed(self) -> tuple["FormFacts", ...]:
         """The rejected token after each stop token that can have closed the open message, usual one first.
 
         Empty if the rejected token and the tokens before it are known, or where a header was rejected.
@@ -125,7 +124,7 @@ class Evidence:
             return ()
         last = stopped.token_id
         return tuple(
-            Evidence(
+            FormFacts(
                 self.reading,
                 self.choice,
                 supposed=(Marker.MESSAGE, stop, last),

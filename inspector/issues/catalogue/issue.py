@@ -62,7 +62,7 @@ class Rate(StrEnum):
     FEW = "few"
 
 
-class Texts(StrEnum):
+class EntryTexts(StrEnum):
     """Some of an entry's texts."""
 
     ALL = "all"
@@ -231,7 +231,7 @@ class Issue(Row, frozen=True, kw_only=True, dict=True):
     """Words of which the text must have one for `patterns` and `may_match` to count."""
     unless: tuple[AnyCase, ...] = ()
     """Words of another program or of a healthy response; the entry is ruled out by any of them."""
-    in_server: Texts | None = None
+    in_server: EntryTexts | None = None
     """Texts that any program may print: they count only in a frame, log line or error payload of vLLM."""
     any_server: bool = False
     """The text counts regardless of the server that the input names."""

@@ -13,7 +13,7 @@ from inspector.analysis.alignment import embed_or_align
 from inspector.analysis.audit import Finding, FindingSide, Severity, kinds_of
 from inspector.analysis.audit.missing_ids import asks_for_ids
 from inspector.analysis.reading import Reading
-from inspector.issues.catalogue.evidence import Evidence, final_texts
+from inspector.issues.catalogue.evidence import FormFacts, final_texts
 from inspector.issues.catalogue.schema import Edge
 from inspector.protocol.harmony.vocab import encode_plain
 
@@ -32,17 +32,17 @@ def _cut(reading: Reading) -> bool:
     return reading.stream.terminal_event is None and end is not None and end.cut and end.closed_by is None
 
 
-def _open_message(finding: Finding, evidence: Evidence) -> bool:
+def _open_message(finding: Finding, evidence: FormFacts) -> bool:
     message = evidence.message_at(finding.token_start)
     return message is not None and not message.complete
 
 
-def _more_text_for_field(finding: Finding, evidence: Evidence) -> bool:
+def _more_text_for_field(finding: Finding, evidence: FormFacts) -> bool:
     number = evidence.message_number(finding.token_start)
     return number is not None and evidence.is_last(number) is False
 
 
-def _edges(finding: Finding, evidence: Evidence) -> frozenset[Edge]:
+def _edges(finding: Finding, evidence: FormFacts) -> frozenset[Edge]:
     """The edges of its message's body that a finding is at; all where no token is known."""
     if not evidence.ids:
         return frozenset(Edge)
@@ -60,14 +60,14 @@ def _edges(finding: Finding, evidence: Evidence) -> frozenset[Edge]:
     return frozenset(framed) if ending <= begun else frozenset()
 
 
-def _event_sizes(finding: Finding, evidence: Evidence) -> list[int]:
+def _event_sizes(finding: Finding, evidence: FormFacts) -> list[int]:
     if finding.event_start is None or finding.event_end is None:
         return []
     by_event = evidence.tokens_by_event
     return [len(by_event[at]) for at in range(finding.event_start, finding.event_end) if at in by_event]
 
 
-def _whole_step(evidence: Evidence) -> bool:
+def _whole_step(evidence: FormFacts) -> bool:
     """Only ASCII counts: a character of several tokens comes as one delta with the last of them."""
     return any(
         delta.text.isascii() and len(delta.text) > 1 and len(encode_plain(delta.text[:_TWO_TOKENS])) > 1
@@ -76,7 +76,7 @@ def _whole_step(evidence: Evidence) -> bool:
     )
 
 
-def _gap_inside_message(evidence: Evidence) -> bool:
+def _gap_inside_message(evidence: FormFacts) -> bool:
     if evidence.ids:
         return False
     return any(
@@ -100,7 +100,7 @@ def _reaches(final: str, start: int, end: int, ends: frozenset[int]) -> bool:
     return end >= len(final) or end in ends
 
 
-def _second_copy(finding: Finding, evidence: Evidence) -> bool:
+def _second_copy(finding: Finding, evidence: FormFacts) -> bool:
     text = finding.generated or ""
     if not text or evidence.ids:
         return False
@@ -112,7 +112,7 @@ def _second_copy(finding: Finding, evidence: Evidence) -> bool:
     )
 
 
-def _copies(evidence: Evidence) -> dict[str, set[str | None]]:
+def _copies(evidence: FormFacts) -> dict[str, set[str | None]]:
     """The texts of which there is another copy, with the fields that have it ("": repeated)."""
     fields_by_text: dict[str, set[str | None]] = {}
     for field, body in evidence.choice.delivered().other.items():
@@ -133,7 +133,7 @@ def _finish_reason(reading: Reading | None) -> str | None:
     return None if reading is None else reading.choice.finish_reason
 
 
-OF_FINDINGS: Final[Mapping[str, Callable[[Finding, Evidence], bool]]] = {
+OF_FINDINGS: Final[Mapping[str, Callable[[Finding, FormFacts], bool]]] = {
     "warning": lambda finding, _: finding.severity is Severity.WARNING,
     # Something was rejected that is in the stream, as the parser's message quotes it.
     "rejected_text_sent": lambda finding, evidence: (
@@ -193,7 +193,7 @@ class Condition(Generic[P]):
         return self.table[self.name](*about, **options) is not self._opposite
 
 
-class OfFinding(Condition[[Finding, Evidence]]):
+class OfFinding(Condition[[Finding, FormFacts]]):
     """One of `OF_FINDINGS`."""
 
     table = OF_FINDINGS

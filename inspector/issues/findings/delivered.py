@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from inspector.analysis.audit import Finding
 from inspector.analysis.audit.kinds import OF_DELIVERY
-from inspector.issues.catalogue.evidence import Evidence
+from inspector.issues.catalogue.evidence import FormFacts
 from inspector.issues.catalogue.issue import Issue, TextForm
 from inspector.issues.catalogue.schema import Edge
 from inspector.issues.findings.forms import has_parts
@@ -36,7 +36,7 @@ class GeneratedText(NamedTuple):
 class Delivered:
     """The generated texts of a response, and whether they arrived; found once for all issues."""
 
-    def __init__(self, by_choice: Sequence[Evidence], findings: Sequence[Finding]) -> None:
+    def __init__(self, by_choice: Sequence[FormFacts], findings: Sequence[Finding]) -> None:
         self._by_choice = by_choice
         self._findings = findings
 
@@ -53,7 +53,7 @@ class Delivered:
     def _texts(self) -> Sequence[GeneratedText]:
         return [text for evidence in self._by_choice for text in self._of_choice(evidence)]
 
-    def _of_choice(self, evidence: Evidence) -> Iterator[GeneratedText]:
+    def _of_choice(self, evidence: FormFacts) -> Iterator[GeneratedText]:
         choice = evidence.choice
         for field, deltas in choice.deltas_by_field().items():
             if any(delta.text.strip() for delta in deltas):
@@ -78,7 +78,7 @@ class Delivered:
                 open=not message.complete,
             )
 
-    def _differing(self, evidence: Evidence) -> Sequence[int]:
+    def _differing(self, evidence: FormFacts) -> Sequence[int]:
         """For each token of a choice, how many findings say that its text did not arrive, or not so."""
         choice, count = evidence.choice, len(evidence.ids)
         changes = [0] * (count + 1)
@@ -91,7 +91,7 @@ class Delivered:
         return list(accumulate(changes))
 
 
-def _edge_arrived(edge: Edge, segment: Segment, evidence: Evidence, differing: Sequence[int]) -> bool:
+def _edge_arrived(edge: Edge, segment: Segment, evidence: FormFacts, differing: Sequence[int]) -> bool:
     """Whether the text at an edge of a body arrived although its event has framing beside it."""
     at = segment.start if edge is Edge.START else segment.end - 1
     if segment.message is None or segment.start == segment.end or differing[at]:

@@ -22,7 +22,7 @@ from inspector.analysis.audit.verdict import Clause, Level, Verdict, verdict
 from inspector.analysis.reading import Reading
 from inspector.capture.capture import Endpoint
 from inspector.issues.advice import Advice, advice_on
-from inspector.issues.catalogue.evidence import Evidence
+from inspector.issues.catalogue.evidence import FormFacts
 from inspector.issues.catalogue.issue import Issue
 from inspector.issues.catalogue.issue import Side as IssueSide
 from inspector.issues.catalogue.release_bounds import Bounds, release_bounds
@@ -41,7 +41,13 @@ from inspector.issues.findings.cause import (
     together,
 )
 from inspector.issues.findings.delivered import Delivered
-from inspector.issues.findings.forms import Place, finding_holds, reported_words, request_holds, token_places
+from inspector.issues.findings.forms import (
+    FormMatch,
+    finding_holds,
+    reported_words,
+    request_holds,
+    token_places,
+)
 from inspector.issues.ranking import (
     Answer,
     Because,
@@ -151,7 +157,7 @@ def answers_of_findings(
     if any(finding.reconstructed for finding in findings):
         choices += [choice.rebuilt for choice in reading.choices if choice.rebuilt is not None]
     by_choice = {
-        (choice.index, choice.reconstructed): Evidence(reading, choice, transmission=transmission)
+        (choice.index, choice.reconstructed): FormFacts(reading, choice, transmission=transmission)
         for choice in choices
     }
     kinds = frozenset(finding.kind for finding in findings)
@@ -250,7 +256,7 @@ class _Candidate(NamedTuple):
     issue: Issue
     kinds: frozenset[Kind]
     """Kinds of finding that it can explain at all."""
-    places: Mapping[tuple[int, bool], Sequence[Place]]
+    places: Mapping[tuple[int, bool], Sequence[FormMatch]]
     """Where its token forms hold, by choice and whether its tokens were reconstructed."""
     by_request: Reason | None
     released: Callable[[Issue], Reason | None]
@@ -260,7 +266,7 @@ class _Candidate(NamedTuple):
 def _candidates(
     listed: Sequence[_Listed],
     reading: Reading,
-    by_choice: Sequence[Evidence],
+    by_choice: Sequence[FormFacts],
     finding_kinds: frozenset[Kind],
     delivered: Delivered,
 ) -> list[_Candidate]:
@@ -305,7 +311,7 @@ def _candidates(
     return candidates
 
 
-def _key(evidence: Evidence) -> tuple[int, bool]:
+def _key(evidence: FormFacts) -> tuple[int, bool]:
     return evidence.choice.index, evidence.choice.reconstructed
 
 
@@ -331,7 +337,7 @@ def _parser_results(findings: Sequence[Finding], reading: Reading) -> tuple[Pars
     return () if choice is None else parser_results(choice.tokens.ids)
 
 
-def _answer(candidate: _Candidate, finding: Finding, evidence: Evidence) -> Answer | None:
+def _answer(candidate: _Candidate, finding: Finding, evidence: FormFacts) -> Answer | None:
     near = _near(candidate.places.get(_key(evidence), ()), finding, evidence)
     reasons = _reasons(candidate.issue, finding, evidence, near)
     if not reasons:
@@ -353,7 +359,7 @@ def _by_tokens(reasons: Sequence[Reason]) -> bool:
     return not {Because.TOKENS, Because.SUPPOSED}.isdisjoint(reason.because for reason in reasons)
 
 
-def _release_counts(issue: Issue, finding: Finding, evidence: Evidence) -> bool:
+def _release_counts(issue: Issue, finding: Finding, evidence: FormFacts) -> bool:
     """Whether the server's release is evidence for or against an issue.
 
     A release determines what the server does, not what the model writes; plain completions are not parsed.
@@ -365,7 +371,9 @@ def _release_counts(issue: Issue, finding: Finding, evidence: Evidence) -> bool:
     return finding.kind in _SERVERS
 
 
-def _reasons(issue: Issue, finding: Finding, evidence: Evidence, near: Place | None) -> list[Reason] | None:
+def _reasons(
+    issue: Issue, finding: Finding, evidence: FormFacts, near: FormMatch | None
+) -> list[Reason] | None:
     """Evidence that an issue is the cause of a finding; None if the issue is ruled out.
 
     For it: one of its finding forms holds; one of its token forms holds at the finding (`near`), in a message
@@ -392,7 +400,7 @@ def _reasons(issue: Issue, finding: Finding, evidence: Evidence, near: Place | N
     return None if rest is None else by_finding + rest
 
 
-def _by_finding(issue: Issue, finding: Finding, evidence: Evidence) -> list[Reason]:
+def _by_finding(issue: Issue, finding: Finding, evidence: FormFacts) -> list[Reason]:
     """The reason that one of the issue's finding forms holds, if one does."""
     forms = [form for form in issue.findings if finding_holds(form, finding, evidence)]
     if not forms:
@@ -421,7 +429,7 @@ def _by_message(issue: Issue, finding: Finding) -> list[Reason]:
     return []
 
 
-def _without_token_form(issue: Issue, finding: Finding, evidence: Evidence) -> list[Reason] | None:
+def _without_token_form(issue: Issue, finding: Finding, evidence: FormFacts) -> list[Reason] | None:
     """What the rejected token and the parser's message say where no token form of the issue holds.
 
     Several issues produce the same message; the tokens decide between them. So the message counts only as
@@ -439,7 +447,7 @@ def _without_token_form(issue: Issue, finding: Finding, evidence: Evidence) -> l
     return _by_message(issue, finding)
 
 
-def _closing_token_unknown(issue: Issue, finding: Finding, evidence: Evidence) -> bool:
+def _closing_token_unknown(issue: Issue, finding: Finding, evidence: FormFacts) -> bool:
     """Whether the issue's form is one between messages, and the tokens there were not sent."""
     return (
         bool(evidence.supposed)
@@ -448,7 +456,7 @@ def _closing_token_unknown(issue: Issue, finding: Finding, evidence: Evidence) -
     )
 
 
-def _by_supposed_tokens(issue: Issue, evidence: Evidence) -> list[Reason]:
+def _by_supposed_tokens(issue: Issue, evidence: FormFacts) -> list[Reason]:
     """The reason that the rejected token makes the issue's form after a stop token that the format allows.
 
     The usual stop token counts for more than the others.
@@ -468,7 +476,7 @@ def _opens(issue: Issue) -> bool:
     return bool(issue.tokens) and all(form.violations == {Violation.NO_HEADER} for form in issue.tokens)
 
 
-def _near(places: Sequence[Place], finding: Finding, evidence: Evidence) -> Place | None:
+def _near(places: Sequence[FormMatch], finding: Finding, evidence: FormFacts) -> FormMatch | None:
     """The place of a token form at or next to a finding; for a broken connection, at what broke it."""
     if finding.kind is Kind.DISCONNECTED:
         reading = evidence.reading

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from inspector.analysis.audit import Finding, FindingSide, kinds_of
 from inspector.analysis.audit.kinds import Kind
 from inspector.capture.formats import clip
-from inspector.issues.catalogue.evidence import Evidence
+from inspector.issues.catalogue.evidence import FormFacts
 from inspector.issues.catalogue.issue import FindingForm, Issue, RequestSetting, TokenForm
 from inspector.issues.catalogue.schema import Expression, MessagePart
 from inspector.protocol.harmony.text import text_of
@@ -18,7 +18,7 @@ _REJECTIONS: Final = kinds_of(FindingSide.MODEL)
 _HEADER_SHOWN: Final = 80
 
 
-class Place(NamedTuple):
+class FormMatch(NamedTuple):
     """Where a token form holds; half-open token indexes."""
 
     start: int
@@ -27,14 +27,14 @@ class Place(NamedTuple):
     """The place, for a sentence."""
 
 
-def token_places(issue: Issue, evidence: Evidence) -> list[Place]:
+def token_places(issue: Issue, evidence: FormFacts) -> list[FormMatch]:
     """Where the issue's token forms hold, in token order; empty when there are no ids."""
     if not evidence.ids:
         return []
     return sorted({place for form in issue.tokens for place in _places(form, evidence)})
 
 
-def reported_words(issue: Issue, finding: Finding, evidence: Evidence) -> str:
+def reported_words(issue: Issue, finding: Finding, evidence: FormFacts) -> str:
     """Where a form of the issue holds among the messages of the final object; empty for nowhere."""
     if evidence.ids or not issue.tokens:
         return ""
@@ -71,7 +71,7 @@ def _setting(value: object) -> RequestSetting:
     return RequestSetting.SET if value else RequestSetting.ABSENT
 
 
-def finding_holds(form: FindingForm, finding: Finding, evidence: Evidence) -> bool:
+def finding_holds(form: FindingForm, finding: Finding, evidence: FormFacts) -> bool:
     """True when one finding has the form; a part that cannot be determined does not rule it out."""
     if form.kinds and finding.kind not in form.kinds:
         return False
@@ -96,7 +96,7 @@ def finding_holds(form: FindingForm, finding: Finding, evidence: Evidence) -> bo
     return _message_holds(form, finding, evidence)
 
 
-def _message_holds(form: FindingForm, finding: Finding, evidence: Evidence) -> bool:
+def _message_holds(form: FindingForm, finding: Finding, evidence: FormFacts) -> bool:
     if not form.message and form.whole is None:
         return True
     message = evidence.message_at(finding.token_start)
@@ -118,16 +118,16 @@ def has_parts(expressions: Mapping[MessagePart, Expression], parts: Mapping[str,
     return all(pattern.expression.search(parts[part]) for part, pattern in expressions.items())
 
 
-def _places(form: TokenForm, evidence: Evidence) -> Iterator[Place]:
+def _places(form: TokenForm, evidence: FormFacts) -> Iterator[FormMatch]:
     if form.message:
         yield from _messages(form, evidence)
     elif not (form.alone and any(message.in_body for message in evidence.choice.transcript.messages)):
         for start, end, violated in evidence.violations:
             if violated.violation in form.violations:
-                yield Place(start, end, _violation_words(evidence, start, end, violated))
+                yield FormMatch(start, end, _violation_words(evidence, start, end, violated))
 
 
-def _violation_words(evidence: Evidence, start: int, end: int, violated: Violated) -> str:
+def _violation_words(evidence: FormFacts, start: int, end: int, violated: Violated) -> str:
     """The place, the token, and what is allowed there."""
     if violated.at is not None:
         token_id = evidence.ids[violated.at]
@@ -137,7 +137,7 @@ def _violation_words(evidence: Evidence, start: int, end: int, violated: Violate
     return f"the header “{text}” (tokens {start} to {end - 1}) has a violation: {violated.violation}"
 
 
-def _messages(form: TokenForm, evidence: Evidence) -> Iterator[Place]:
+def _messages(form: TokenForm, evidence: FormFacts) -> Iterator[FormMatch]:
     messages = [message for message in evidence.choice.transcript.messages if message.in_body]
     if form.alone and len(messages) != 1:
         return
@@ -145,7 +145,7 @@ def _messages(form: TokenForm, evidence: Evidence) -> Iterator[Place]:
         parts = evidence.parts(message)
         if has_parts(form.message, parts):
             words = f"{_message_words(parts)} (tokens {message.start} to {message.end - 1})"
-            yield Place(message.start, message.end, words)
+            yield FormMatch(message.start, message.end, words)
 
 
 def _message_words(parts: Mapping[str, str]) -> str:

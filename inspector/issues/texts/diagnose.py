@@ -14,7 +14,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from inspector.capture.capture import Endpoint
-from inspector.issues.catalogue.issue import Issue, Rate, Side, Texts
+from inspector.issues.catalogue.issue import EntryTexts, Issue, Rate, Side
 from inspector.issues.catalogue.routes import Route, find_server, find_startup, names_ours
 from inspector.issues.catalogue.steps import Situation, delivered_in_lab
 from inspector.issues.catalogue.table import catalogue
@@ -23,8 +23,8 @@ from inspector.issues.diagnosis import Diagnosis, Failure, paste_next, sentence
 from inspector.issues.ranking import Answer, Because, Reason, possible_on, ranked, sides, version_reason
 from inspector.issues.texts.anchors import Anchor, releases
 from inspector.issues.texts.cleanup import apart, uncoloured
-from inspector.issues.texts.message import Message
-from inspector.issues.texts.search import Scan
+from inspector.issues.texts.message import LogMessage
+from inspector.issues.texts.search import TextSearch
 from inspector.protocol.engines import DEFAULT, ENGINES, PACKAGES, Engine
 from inspector.protocol.harmony.parser_errors import parser_error
 from inspector.protocol.wire.endpoints import ASKED
@@ -57,7 +57,7 @@ _LIBRARY: Final = re.compile(
 def diagnose_text(text: str | Iterable[str], issues: Sequence[Issue] | None = None) -> Diagnosis:
     """Diagnose a text, or the lines of one of any size; takes anything and raises nothing of its own."""
     entries = catalogue() if issues is None else issues
-    scan = Scan(entries)
+    scan = TextSearch(entries)
     scan.receive(text.splitlines(keepends=True) if isinstance(text, str) else text)
     scan.finish()
     return _Diagnosing(scan, entries).diagnosis()
@@ -66,7 +66,7 @@ def diagnose_text(text: str | Iterable[str], issues: Sequence[Issue] | None = No
 class _Diagnosing:
     """Derives the answers from one scan."""
 
-    def __init__(self, scan: Scan, entries: Sequence[Issue]) -> None:
+    def __init__(self, scan: TextSearch, entries: Sequence[Issue]) -> None:
         self.scan = scan
         self.issues = entries
         self.by_id = {issue.id: issue for issue in entries}
@@ -158,17 +158,17 @@ class _Diagnosing:
         """Whether no word of the text rules an entry out."""
         return not any(word.expression.search(self.whole) for word in issue.unless)
 
-    def _counts(self, issue: Issue, message: Message, own: bool) -> bool:
+    def _counts(self, issue: Issue, message: LogMessage, own: bool) -> bool:
         """Whether the entry's `in_server`, `needs` and `unless` hold for this message."""
         if not message.of_server and (
-            issue.in_server is Texts.ALL or (issue.in_server is not None and not own)
+            issue.in_server is EntryTexts.ALL or (issue.in_server is not None and not own)
         ):
             return False
         if issue.needs and not any(word.expression.search(self.whole) for word in issue.needs):
             return False
         return self._may(issue)
 
-    def _failure(self, message: Message) -> Failure:
+    def _failure(self, message: LogMessage) -> Failure:
         counted = self.request_count >= max(
             _ENOUGH_FOR_MOST, message.count
         )  # more are not one for each request
@@ -195,7 +195,7 @@ class _Diagnosing:
         )
 
     def _answer(
-        self, issue: Issue, message: Message, own: bool, share: float | None, *, contested: bool
+        self, issue: Issue, message: LogMessage, own: bool, share: float | None, *, contested: bool
     ) -> Answer:
         because = Because.MESSAGE if own else Because.PART_OF_MESSAGE
         by_text = Reason(because, f"the text says “{message.text}”")
@@ -282,7 +282,7 @@ class _Diagnosing:
             yield f"The evidence names several versions of {DEFAULT.label}: {', '.join(sorted(versions))}."
 
 
-def _versions(scan: Scan) -> list[ReportedVersion]:
+def _versions(scan: TextSearch) -> list[ReportedVersion]:
     """Versions by strength of evidence: what the server reports itself, then its lines, then the text."""
     by_server = [reported for reported in scan.versions if reported.source != "the text"]
     if by_server:

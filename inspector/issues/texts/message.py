@@ -7,7 +7,7 @@ from inspector.issues.texts.anchors import Anchor
 
 
 @dataclass(slots=True)
-class Message:
+class LogMessage:
     """One failure's text with all its occurrences."""
 
     text: str

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from inspector.issues.catalogue.issue import Issue
 from inspector.issues.catalogue.schema import Pattern
 from inspector.issues.texts.lines import Split
-from inspector.issues.texts.message import Match, Message
+from inspector.issues.texts.message import LogMessage, Match
 
 _FOLDED: Final = 16
 """Characters that a text needs to be looked for in any case."""
@@ -32,7 +32,7 @@ _NOT_OURS: Final = re.compile(r"SyntaxError|Discord|JSON\b|in JSON|TypeError")
 _HEAD: Final = 8
 
 
-class Piece(NamedTuple):
+class PastedLine(NamedTuple):
     """A line of the text without its prefix."""
 
     line: int
@@ -62,13 +62,13 @@ def messages_of(issue: Issue) -> Iterator[tuple[str, bool]]:
 class Paste:
     """A scan's failures, and what is needed to add to them."""
 
-    messages: dict[str, Message]
+    messages: dict[str, LogMessage]
     patterns: Sequence[tuple[Pattern, str, bool]]
     issue_messages: Sequence[IssueMessage]
     match: Callable[[str], Match]
     fail: Callable[[Match, Split, str], None]
 
-    def look_at(self, pieces: Sequence[Piece]) -> None:
+    def look_at(self, pieces: Sequence[PastedLine]) -> None:
         """Find messages in the lines of a paste that no line has as a whole."""
         self._wrapped(pieces)
         if not self._matched():
@@ -79,7 +79,7 @@ class Paste:
     def _matched(self) -> bool:
         return any(message.matched for message in self.messages.values())
 
-    def _wrapped(self, pieces: Sequence[Piece]) -> None:
+    def _wrapped(self, pieces: Sequence[PastedLine]) -> None:
         for piece, whole in _joined(pieces, [pattern for pattern, _, _ in self.patterns]):
             match = self.match(whole)
             if match.issues and match.text not in self.messages:
@@ -87,8 +87,8 @@ class Paste:
                 self._forget(lambda text, message, m=match, w=whole: _is_half(message, text, w, m))  # type: ignore[misc]
                 self._add(match, piece, whole)
 
-    def _folded(self, pieces: Sequence[Piece]) -> None:
-        """Messages written in lower case."""
+    def _folded(self, pieces: Sequence[PastedLine]) -> None:
+        """LogMessages written in lower case."""
         for piece in pieces:
             lower = piece.text.lower()
             matched: dict[str, bool] = {}
@@ -104,7 +104,7 @@ class Paste:
                 self._forget(lambda name, _, t=text: t in name)  # type: ignore[misc]
                 self._add(Match(text, tuple(matched.items())), piece, piece.text)
 
-    def _broken(self, pieces: Sequence[Piece]) -> None:
+    def _broken(self, pieces: Sequence[PastedLine]) -> None:
         for piece in pieces:
             text, issues = _beginning_of(piece.text, self.issue_messages)
             if issues:
@@ -113,21 +113,21 @@ class Paste:
                 self.messages[text].cut = True
                 return
 
-    def _forget(self, which: Callable[[str, Message], bool]) -> None:
+    def _forget(self, which: Callable[[str, LogMessage], bool]) -> None:
         for text in [text for text, message in self.messages.items() if which(text, message)]:
             del self.messages[text]
 
-    def _add(self, match: Match, piece: Piece, line: str) -> None:
+    def _add(self, match: Match, piece: PastedLine, line: str) -> None:
         self.fail(match, Split(line, "", None), line)
         if match.text in self.messages:
             self.messages[match.text].first_line = piece.line
 
 
-def _is_half(message: Message, text: str, whole: str, match: Match) -> bool:
+def _is_half(message: LogMessage, text: str, whole: str, match: Match) -> bool:
     return text in whole and (not message.matched or match.text.startswith(text) or match.text.endswith(text))
 
 
-def _joined(pieces: Sequence[Piece], patterns: Sequence[Pattern]) -> Iterator[tuple[Piece, str]]:
+def _joined(pieces: Sequence[PastedLine], patterns: Sequence[Pattern]) -> Iterator[tuple[PastedLine, str]]:
     """Neighbouring lines as one, where a pattern matches across their border; with the first line."""
     texts = [piece.text.strip() for piece in pieces]
     together = " ".join(texts) + "".join(texts)

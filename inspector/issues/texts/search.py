@@ -29,8 +29,8 @@ from inspector.issues.texts.lines import (
     split,
     versions_in,
 )
-from inspector.issues.texts.message import Match, Message
-from inspector.issues.texts.paste import IssueMessage, Paste, Piece, messages_of
+from inspector.issues.texts.message import LogMessage, Match
+from inspector.issues.texts.paste import IssueMessage, Paste, PastedLine, messages_of
 from inspector.protocol.engines import PACKAGES
 
 REQUESTS: Final = "requests"
@@ -86,11 +86,11 @@ _CELL: Final = re.compile(r"[\w.]{3,80}\s{2,}Traceback \(most recent call last\)
 """How a notebook begins a traceback: with the exception's name."""
 
 
-class Scan:
+class TextSearch:
     """Takes lines; all it keeps is bounded."""
 
     def __init__(self, issues: Sequence[Issue]) -> None:
-        self.messages: dict[str, Message] = {}
+        self.messages: dict[str, LogMessage] = {}
         """Failures by text, in order of appearance."""
         self.timeline = Timeline()
         self.versions: list[ReportedVersion] = []
@@ -156,7 +156,7 @@ class Scan:
         """No more lines come: look at what a person's paste may have wrapped or broken off."""
         if self.lines <= _PASTED:
             paste = Paste(self.messages, self._patterns, self._issue_messages, self._match, self._fail)
-            paste.look_at([Piece(number, split(line).rest) for number, line in enumerate(self.head, 1)])
+            paste.look_at([PastedLine(number, split(line).rest) for number, line in enumerate(self.head, 1)])
         if self._traceback and not self.messages and self._frame:
             # A traceback without its last line: the last line of code may say what was called.
             called = self._frame[-1]
@@ -303,7 +303,7 @@ class Scan:
             if len(self.messages) >= _MESSAGES:
                 self.other_messages += 1
                 return
-            message = self.messages[match.text] = Message(match.text, self.lines, dict(match.issues))
+            message = self.messages[match.text] = LogMessage(match.text, self.lines, dict(match.issues))
         message.count += 1
         message.last_line = self.lines
         message.by_version[self._version] = message.by_version.get(self._version, 0) + 1

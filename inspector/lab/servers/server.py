@@ -32,7 +32,7 @@ class Serving(Protocol):
         """A context manager inside which the server runs; `wait` as for ServerProcess."""
 
 
-class Fault(Protocol):
+class ServerFault(Protocol):
     """Compares recorded streams with the engine's log."""
 
     def __call__(self, server: ServerProcess, capture: Capture, schedule: str) -> str | None:
@@ -60,7 +60,7 @@ class LabServer:
     """What a request asks for to get the token IDs; a script knows its tools and whether it streams."""
     install: Install
     serving: Serving
-    fault: Fault
+    fault: ServerFault
     """Why a recorded stream cannot be scored: it did not follow the schedule of steps; None if it did."""
     amend: Callable[[ServerProcess, Capture], Capture] = _unchanged
     """Adds to a recorded response what the engine's log says of it."""

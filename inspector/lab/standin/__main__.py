@@ -28,9 +28,9 @@ def main() -> int:
     arguments = parser.parse_args()
     try:
         # Imported here so that a missing package is reported in one line.
-        from inspector.lab.standin.engine import Options, StandinEngine  # noqa: PLC0415
+        from inspector.lab.standin.engine import EngineOptions, StandinEngine  # noqa: PLC0415
 
-        options = Options(
+        options = EngineOptions(
             release=arguments.release,
             port=arguments.port,
             layouts=layouts_of(arguments.layouts.read_text(encoding="utf-8"), release=arguments.release),

@@ -39,7 +39,7 @@ _ANSWERS: Final[Mapping[str, Any]] = {"get_supported_tasks": ["generate"], "is_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class EngineOptions:
     """The options of the process."""
 
     release: str
@@ -76,7 +76,7 @@ class _Request:
 class StandinEngine:
     """One engine; `run` returns when its standard input is closed."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: EngineOptions) -> None:
         self._options = options
         self._schedule = options.schedule
         self._requests: dict[str, _Request] = {}

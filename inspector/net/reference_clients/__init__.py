@@ -141,7 +141,7 @@ def client_reading(client: str, capture: Capture, reading: Mapping[str, Any]) ->
     )
 
 
-class Reader:
+class ClientProcess:
     """A client in a process of its own."""
 
     def __init__(self, client: str, process: "subprocess.Popen[str]", log: IO[str]) -> None:
@@ -176,7 +176,7 @@ class Reader:
 
 
 @contextmanager
-def started(client: str, command: Sequence[str]) -> Iterator[Reader]:
+def started(client: str, command: Sequence[str]) -> Iterator[ClientProcess]:
     """Run a client's program; raises LabError when it cannot be started."""
     with TemporaryFile("w+", encoding="utf-8", errors="replace") as log:  # a pipe that nobody reads fills up
         try:
@@ -191,7 +191,7 @@ def started(client: str, command: Sequence[str]) -> Iterator[Reader]:
         except OSError as error:
             raise LabError(f"{client}: {command[0]} cannot be started: {error.strerror}") from error
         try:
-            yield Reader(client, process, log)
+            yield ClientProcess(client, process, log)
         finally:
             process.kill()
             process.communicate()

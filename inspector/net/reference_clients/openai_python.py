@@ -44,7 +44,7 @@ class Response(NamedTuple):
     """True where the connection ended before the response did."""
 
 
-class Reading(NamedTuple):
+class SdkReading(NamedTuple):
     """What the SDK made of a response."""
 
     outcome: str
@@ -55,14 +55,14 @@ class Reading(NamedTuple):
     """The final object."""
 
 
-def read(response: Response) -> Reading:
+def read(response: Response) -> SdkReading:
     """Let the SDK read a response; content never raises, and pydantic's warnings about it go nowhere."""
     with _READING, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return _read(response)
 
 
-def _read(response: Response) -> Reading:
+def _read(response: Response) -> SdkReading:
     with (
         httpx.Client(transport=httpx.MockTransport(lambda _: _sent(response))) as http,
         openai.OpenAI(
@@ -79,13 +79,13 @@ def _read(response: Response) -> Reading:
                         pass
                     read_to_end = True
                     answer = stream.get_final()
-            return Reading("read", "", answer.to_dict())
+            return SdkReading("read", "", answer.to_dict())
         except openai.APIResponseValidationError as error:
-            return Reading("unreadable", _words(error), None)
+            return SdkReading("unreadable", _words(error), None)
         except _REPORTS as error:
-            return Reading("reported", _words(error), None)
+            return SdkReading("reported", _words(error), None)
         except Exception as error:  # the SDK raises anything, such as AssertionError
-            return Reading("no final object" if read_to_end else "unreadable", _words(error), None)
+            return SdkReading("no final object" if read_to_end else "unreadable", _words(error), None)
 
 
 class _Stream(NamedTuple):

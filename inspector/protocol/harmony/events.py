@@ -10,7 +10,7 @@ from inspector.protocol.harmony.states import State
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Header:
+class MessageHeader:
     """A message header as the reference parser reads it."""
 
     role: str | None
@@ -34,7 +34,7 @@ class HeaderClosed:
     """`<|message|>` at `at` ended a header that the reference parser accepts."""
 
     at: int
-    header: Header
+    header: MessageHeader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

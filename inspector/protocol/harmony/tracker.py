@@ -63,10 +63,10 @@ from openai_harmony import HarmonyError, Role, StreamableParser
 from inspector.protocol.harmony.events import (
     BodyAdded,
     HarmonyEvent,
-    Header,
     HeaderClosed,
     HeaderOpened,
     MessageClosed,
+    MessageHeader,
     TokenRejected,
 )
 from inspector.protocol.harmony.states import LEAVES, TRANSITIONS, State
@@ -78,7 +78,7 @@ _HEADER_AT_MOST: Final = 4096
 _TOO_LONG: Final = f"a header of more than {_HEADER_AT_MOST:,} tokens was not read"
 
 _CACHE_SIZE: Final = 4096
-"""Headers that the cache holds."""
+"""MessageHeaders that the cache holds."""
 _CACHED_TOKENS: Final = 64
 """Tokens of a header in the cache, at most."""
 _CACHED_SPECIAL: Final = 4
@@ -93,7 +93,7 @@ _ID_LIMIT: Final = 2**32
 _CONSTRAIN: Final = Marker.CONSTRAIN.text
 _IN_HEADER: Final = frozenset({int(Marker.CHANNEL), int(Marker.CONSTRAIN)})
 
-_accepted: Final[dict[tuple[int, ...], Header]] = {}
+_accepted: Final[dict[tuple[int, ...], MessageHeader]] = {}
 """Headers that the reference parser accepted, by their tokens from `<|start|>` to `<|message|>`."""
 
 
@@ -229,7 +229,7 @@ class HarmonyTracker:
         self._events.append(TokenRejected(at=at, state=self.state, words=message))
         self.state = State.REJECTED
 
-    def _parsed_header(self) -> Header:
+    def _parsed_header(self) -> MessageHeader:
         # Read once per message: the header properties of the parser are cheap, its messages are not.
         parser = self._parser
         content_type = parser.current_content_type
@@ -237,7 +237,7 @@ class HarmonyTracker:
         if content_type is not None and constrained:
             content_type = content_type.removeprefix(_CONSTRAIN) or None
         role = parser.current_role
-        return Header(
+        return MessageHeader(
             role=None if role is None else str(role.value),
             channel=parser.current_channel,
             recipient=parser.current_recipient,
@@ -278,7 +278,7 @@ class _Chunk:
         return ()
 
 
-def _remember(ids: Sequence[int], header: Header) -> None:
+def _remember(ids: Sequence[int], header: MessageHeader) -> None:
     if not 0 < len(ids) <= _CACHED_TOKENS:
         return
     if len(_accepted) >= _CACHE_SIZE:

@@ -7,17 +7,17 @@ from typing import assert_never
 from inspector.protocol.harmony.events import (
     BodyAdded,
     HarmonyEvent,
-    Header,
     HeaderClosed,
     HeaderOpened,
     MessageClosed,
+    MessageHeader,
     TokenRejected,
 )
 from inspector.protocol.harmony.states import HEADER_STATES, State
 
 USUAL_PROMPT = -2
 """Start of a header that continues the prompt's `<|start|>assistant`."""
-_OPEN = Header(role=None, channel=None, recipient=None, content_type=None, constrained=False)
+_OPEN = MessageHeader(role=None, channel=None, recipient=None, content_type=None, constrained=False)
 
 
 @dataclass(slots=True)
@@ -32,7 +32,7 @@ class Message:
     """Past the last body token."""
     end: int
     """Past the last token, the stop token included."""
-    header: Header = _OPEN
+    header: MessageHeader = _OPEN
     in_body: bool = False
     """False while the header is open."""
     complete: bool = False

@@ -185,7 +185,9 @@ TABLE: Final[Mapping[Place, Mapping[TokenKind, Place | Violation]]] = {
     ),
     Place.AFTER_RETURN: _row((TokenKind.START, Place.ROLE), rest=Violation.AFTER_RETURN),
     Place.AFTER_CALL: _row(
-        (TokenKind.START, Place.ROLE), (TokenKind.CALL, Violation.SECOND_CALL), rest=Violation.AFTER_CALL
+        (TokenKind.START, Place.ROLE),
+        (TokenKind.CALL, Violation.SECOND_CALL),
+        rest=Violation.AFTER_CALL,
     ),
 }
 """The place after a token of each kind, or what is wrong with it. The reference parser takes a `<|start|>`

@@ -7,7 +7,7 @@ from typing import Any, Final
 from inspector.analysis.audit import Finding
 from inspector.analysis.metrics import Figures
 from inspector.capture.formats import clip_counted, count, figure, fine_duration
-from inspector.inspection.compare import Comparison, Lane, diff
+from inspector.inspection.compare import Comparison, StretchKind, diff
 from inspector.protocol.harmony.text import text_of
 from inspector.views.comparison_rows import timing_rows
 from inspector.views.report.escape import html_text, masked
@@ -175,7 +175,7 @@ def _diff(left: str, right: str) -> str:
     pieces: list[str] = []
     size = 0
     for piece in diff(left, right):
-        if piece.lane is Lane.SAME:
+        if piece.lane is StretchKind.SAME:
             text = piece.left
             if len(text) > 2 * _SAME_SHOWN:
                 between = f" … {len(text) - 2 * _SAME_SHOWN:,} characters … "

@@ -12,7 +12,7 @@ from itertools import count as count_from
 from typing import NamedTuple, TypeVar
 
 from inspector.capture.formats import count
-from inspector.inspection.compare import ChoiceComparison, Comparison, Fold, Lane, Stretch, folds
+from inspector.inspection.compare import ChoiceComparison, Comparison, Fold, Stretch, StretchKind, folds
 from inspector.inspection.inspection import Inspection
 from inspector.protocol.harmony.text import text_of
 from inspector.views.payload import (
@@ -121,12 +121,12 @@ def _with_unsent(parts: Sequence[Stretch | Fold], left: Payload, right: Payload)
     same = [_unsent_key(cell) for cell in left["unsent"]] == [_unsent_key(cell) for cell in right["unsent"]]
     waiting = []
     if b > a:
-        waiting.append(("left", Stretch(Lane.ONLY_LEFT, a, b, c, c)))
+        waiting.append(("left", Stretch(StretchKind.ONLY_LEFT, a, b, c, c)))
     if d > c:
-        waiting.append(("right", Stretch(Lane.ONLY_RIGHT, a, a, c, d)))
+        waiting.append(("right", Stretch(StretchKind.ONLY_RIGHT, a, a, c, d)))
     ends = [(_end(part, "left"), _end(part, "right")) for part in parts]
     if len(waiting) == 2 and same and (not parts or (ends[-1] == (a, c) and _paired(parts[-1]))):
-        waiting = [("left", Stretch(Lane.SAME, a, b, c, d))]
+        waiting = [("left", Stretch(StretchKind.SAME, a, b, c, d))]
     for number in range(-1, len(parts)):
         if number >= 0:
             yield parts[number]
@@ -148,7 +148,7 @@ def _end(part: Stretch | Fold, side: str) -> int:
 
 
 def _paired(part: Stretch | Fold) -> bool:
-    return isinstance(part, Fold) or part.lane in {Lane.SAME, Lane.REPLACED}
+    return isinstance(part, Fold) or part.lane in {StretchKind.SAME, StretchKind.REPLACED}
 
 
 class _Row:
@@ -159,7 +159,7 @@ class _Row:
         self.right = [_FOLDED] * right
         self.folded: dict[int, int] = {}
         """Place in the row to the number of tokens folded before it."""
-        self.parts: list[tuple[Lane, str, int, int, int]] = []
+        self.parts: list[tuple[StretchKind, str, int, int, int]] = []
         """Lane, side of the tokens, span on that side, and place in the row."""
         self.count = 0
         for stretch in stretches:
@@ -168,14 +168,14 @@ class _Row:
                 continue
             if stretch.left_end > stretch.left_start:
                 self._place(stretch.lane, "left", stretch.left_start, stretch.left_end, self.left)
-            if stretch.lane is Lane.SAME:
+            if stretch.lane is StretchKind.SAME:
                 shift = self.left[stretch.left_start] - stretch.right_start
                 for place in range(stretch.right_start, stretch.right_end):
                     self.right[place] = place + shift
             elif stretch.right_end > stretch.right_start:
                 self._place(stretch.lane, "right", stretch.right_start, stretch.right_end, self.right)
 
-    def _place(self, lane: Lane, side: str, start: int, end: int, places: list[int]) -> None:
+    def _place(self, lane: StretchKind, side: str, start: int, end: int, places: list[int]) -> None:
         self.parts.append((lane, side, start, end, self.count))
         places[start:end] = range(self.count, self.count + end - start)
         self.count += end - start
@@ -225,8 +225,8 @@ def _blocks(row: _Row, left: Sequence[Block], right: Sequence[Block]) -> Iterato
             first, last = max(block["start"], start), min(block["end"], end)
             if first < last:
                 shift = place - start
-                words = None if lane is Lane.SAME else f"only {side}" if lane is not Lane.REPLACED else side
-                if lane is Lane.SAME and (hidden := row.folded.get(first + shift)):
+                words = {StretchKind.SAME: None, StretchKind.REPLACED: side}.get(lane, f"only {side}")
+                if lane is StretchKind.SAME and (hidden := row.folded.get(first + shift)):
                     words = f"after {hidden:,} equal tokens"
                 elif last + shift == row.count and (hidden := row.folded.get(row.count)):
                     words = " · ".join(filter(None, (words, f"{hidden:,} equal tokens follow")))
@@ -325,7 +325,7 @@ def _spans_in_view(comparison: Comparison, compared: ChoiceComparison) -> list[t
             for stretch in compared.tokens.stretches if compared.tokens is not None else ():
                 start = max(finding.token_start - (not finding.sent), stretch.right_start)
                 end = min(finding.token_end, stretch.right_end)
-                if stretch.lane is Lane.SAME and start < end:
+                if stretch.lane is StretchKind.SAME and start < end:
                     shift = stretch.left_start - stretch.right_start
                     spans.append((start + shift, end + shift))
     return sorted(spans)
@@ -339,7 +339,7 @@ def _differences(
 ) -> Iterator[FindingRow]:
     first = True
     for lane, side, start, end, place in row.parts:
-        if lane is Lane.SAME:
+        if lane is StretchKind.SAME:
             continue
         payload = payloads[0 if side == "left" else 1]
         if start >= payload["sent"]:
@@ -349,7 +349,7 @@ def _differences(
             for token_id in (payload["ids"] or ())[start : min(end, start + _TEXT_TOKENS)]
             if token_id is not None
         ]
-        words = str(lane) if lane is not Lane.REPLACED else f"replaced on the {side}"
+        words = str(lane) if lane is not StretchKind.REPLACED else f"replaced on the {side}"
         size = count(end - start, "token")
         title = f"{_opening(lane, place, row, payloads) if first else ''}{words}, {size}"
         yield _difference(words, title, f"“{text_of(ids)}”", (place, place + end - start))
@@ -386,11 +386,11 @@ def _differences(
         )
 
 
-def _opening(lane: Lane, place: int, row: _Row, payloads: tuple[Payload, Payload]) -> str:
+def _opening(lane: StretchKind, place: int, row: _Row, payloads: tuple[Payload, Payload]) -> str:
     """What the first difference is: another token, or the end of one stream."""
     for name, alone, places, payload in (
-        ("left", Lane.ONLY_RIGHT, row.left, payloads[0]),
-        ("right", Lane.ONLY_LEFT, row.right, payloads[1]),
+        ("left", StretchKind.ONLY_RIGHT, row.left, payloads[0]),
+        ("right", StretchKind.ONLY_LEFT, row.right, payloads[1]),
     ):
         if lane is alone and place == (places[payload["sent"] - 1] + 1 if payload["sent"] else 0):
             return f"the {name} stream ends here: "

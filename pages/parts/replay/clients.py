@@ -5,7 +5,7 @@ from typing import Final
 
 import streamlit as st
 
-from inspector.analysis.event_schema import Violation
+from inspector.analysis.event_schema import SchemaViolation
 from inspector.lab.clients import load_clients as matrix_clients
 from inspector.lab.results import every_run as matrix_runs
 from pages.ui import captures
@@ -18,7 +18,9 @@ _EVENTS_AT_MOST: Final = 20_000
 """Events that the SDK reads in about three seconds."""
 
 
-def clients(session: Session, capture: Chosen, violations: Sequence[Violation], payload: Payload) -> None:
+def clients(
+    session: Session, capture: Chosen, violations: Sequence[SchemaViolation], payload: Payload
+) -> None:
     """Draw what each client made of the response, and where its events break the published schema."""
     small = len(capture.inspection.reading.events) <= _EVENTS_AT_MOST
     reading = captures.client_reading(capture.digest, capture.inspection) if small else None
@@ -44,7 +46,7 @@ def clients(session: Session, capture: Chosen, violations: Sequence[Violation], 
         for row in violations
     ]
     opened = rows(
-        table, label="Violations of the schema", opens="event", key=f"replay_violations_{capture.name}"
+        table, label="SchemaViolations of the schema", opens="event", key=f"replay_violations_{capture.name}"
     )
     if opened is not None and (cell := payload.cell_of(violations[opened].event)) is not None:
         session.navigate(Selection(cell))

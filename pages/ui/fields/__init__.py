@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from inspector.inspection.compare import DiffPart, Lane, diff
+from inspector.inspection.compare import DiffPart, StretchKind, diff
 from inspector.views.audit_result import FieldRow
 from pages.ui.assets import sheet
 from pages.ui.modules import loader
@@ -84,7 +84,7 @@ def sides(left: str | None, right: str) -> tuple[list[Part] | None, list[Part]]:
 
 
 def _add(piece: DiffPart, left_parts: list[Part], right_parts: list[Part]) -> None:
-    if piece.lane is Lane.SAME:
+    if piece.lane is StretchKind.SAME:
         shared = _folded(piece.left)
         left_parts.extend(shared)
         right_parts.extend(shared)

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.analysis.alignment.text import (
-    Block,
+    MatchingBlock,
     blocks,
     embed,
     embed_or_align,
@@ -66,7 +66,7 @@ def test_texts_too_long_to_compare_by_token_are_compared_at_their_ends() -> None
     text, sent = " a" * 60_000, " b" * 60_000
     borders = list(range(0, len(text) + 1, 2))
     found = token_blocks(text + " end", [*borders, len(text) + 4], [sent, " end"])
-    assert found == [Block(len(text), len(text) + 4, len(sent))]
+    assert found == [MatchingBlock(len(text), len(text) + 4, len(sent))]
 
 
 @given(LETTERS, st.lists(LETTERS, max_size=6))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.data.lint import Column, Form, Row, Table, lint, lint_table
+from inspector.data.lint import Column, Form, LintRow, LintTable, lint, lint_table
 from inspector.data.lint.rendered import check_ids, check_text
 
 PIECES = st.sampled_from(
@@ -59,7 +59,7 @@ def test_no_row_stops_the_check(values: list[Any], text: str, ids: list[int]) ->
         *({str(form): value for form in Form} for value in values),
         {"text": text, "ids": ids, "answer": text, "messages": [{"role": "user", "content": text}]},
     ]
-    table = Table("rows", "rows", (Row(number, row) for number, row in enumerate(rows, 1)))
+    table = LintTable("rows", "rows", (LintRow(number, row) for number, row in enumerate(rows, 1)))
     report = lint_table(table, columns=columns)
     assert json.loads(json.dumps(report.as_row))["findings_count"] == report.found
 
@@ -73,7 +73,7 @@ def test_no_row_stops_the_check(values: list[Any], text: str, ids: list[int]) ->
     ],
 )
 def test_a_column_is_recognized_or_not_whatever_is_in_it(row: dict[str, Any]) -> None:
-    report = lint_table(Table("rows", "rows", iter([Row(1, row)])))
+    report = lint_table(LintTable("rows", "rows", iter([LintRow(1, row)])))
     assert report.rows == 1
 
 

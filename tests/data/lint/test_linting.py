@@ -17,7 +17,7 @@ import zstandard
 from pyarrow import parquet
 
 from inspector.capture.errors import InspectorError
-from inspector.data.lint import Column, Form, Row, Rule, Table, lint, lint_table
+from inspector.data.lint import Column, Form, LintRow, LintTable, Rule, lint, lint_table
 from inspector.data.lint.rows import ROW_BYTES, table_of
 from inspector.protocol.harmony.vocab import encode
 
@@ -264,11 +264,11 @@ def test_memory_does_not_grow_with_the_rows() -> None:
         def __del__(self) -> None:
             alive[0] -= 1
 
-    def rows() -> Iterator[Row]:
+    def rows() -> Iterator[LintRow]:
         for number in range(1, 301):
-            yield Row(number, Counted())
+            yield LintRow(number, Counted())
 
-    report = lint_table(Table("rows", "rows", rows()), max_findings=5)
+    report = lint_table(LintTable("rows", "rows", rows()), max_findings=5)
     assert (report.rows, report.found, len(report.findings)) == (300, 300, 5)
     assert alive[1] < 60
 
@@ -287,4 +287,4 @@ def test_a_rendered_prompt_in_a_text_file_is_one_row(tmp_path: Path) -> None:
     path.write_text(f"\ufeff{BAD}\n", "utf-8")
     report = lint(path)
     assert report.format == "Harmony text"
-    assert report.counts == lint_table(Table("x", "x", iter([Row(1, {"text": BAD})]))).counts
+    assert report.counts == lint_table(LintTable("x", "x", iter([LintRow(1, {"text": BAD})]))).counts

@@ -9,18 +9,18 @@ import pytest
 
 from inspector.data.scan import index, scan
 from inspector.data.scan.index import Index
-from inspector.data.scan.items import Item
+from inspector.data.scan.items import ScanItem
 from inspector.data.scan.pooling import Batch, Done
 from inspector.data.scan.rows import Rows, unread
 from tests.support.archives import id_lists
 
 ODD = [
-    Item("/in/plain.jsonl", None, 7, "1"),
-    Item("/in/all.zip", "deep/a.json", 0, "crc32 00000000"),
-    Item("/in/all.zip", "b\ud800.json", 2**62, ""),
-    Item("/in/\udcff.jsonl", None, 1, "2"),
-    Item("s3://bucket/a.jsonl", None, 1, '"etag"'),
-    Item("/in/gone.jsonl", None, 0, "", "cannot be read (No such file or directory); check the file"),
+    ScanItem("/in/plain.jsonl", None, 7, "1"),
+    ScanItem("/in/all.zip", "deep/a.json", 0, "crc32 00000000"),
+    ScanItem("/in/all.zip", "b\ud800.json", 2**62, ""),
+    ScanItem("/in/\udcff.jsonl", None, 1, "2"),
+    ScanItem("s3://bucket/a.jsonl", None, 1, '"etag"'),
+    ScanItem("/in/gone.jsonl", None, 0, "", "cannot be read (No such file or directory); check the file"),
 ]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from inspector.data.scan.columns import CAPTURES, FINDINGS, version_order
-from inspector.data.scan.items import Item, ItemReader, as_text
+from inspector.data.scan.items import ItemReader, ScanItem, as_text
 from inspector.data.scan.offers import open_row
 from inspector.data.scan.rows import capture_key, digest_of, rows_of
 from inspector.files.store import FIXTURES, builtin, load, save
@@ -108,7 +108,7 @@ def test_what_cannot_be_read_is_a_row_with_its_error(tmp_path: Path) -> None:
         assert not row["error"].startswith(name)
         assert row["digest"] == digest_of(content)
         assert findings == []
-    gone = Item(str(tmp_path / "gone.json"), None, 1, "1")
+    gone = ScanItem(str(tmp_path / "gone.json"), None, 1, "1")
     [row], _ = as_dicts(rows_of(gone, ItemReader()))
     assert row["error"] == "no such file; check the name"
     assert row["digest"] is None

@@ -17,7 +17,7 @@ from inspector.capture.errors import InspectorError, StoreError
 from inspector.data.scan import Library, Progress, folder, pooling, progress_words, scan, summarise
 from inspector.data.scan.columns import Table
 from inspector.data.scan.folder import Manifest, ScanFolder, read_manifest
-from inspector.data.scan.items import Item
+from inspector.data.scan.items import ScanItem
 from inspector.data.scan.pooling import Batch, here, pooled
 from inspector.data.scan.rows import Rows, rows_of_batch
 from inspector.files.store import FIXTURES
@@ -194,7 +194,7 @@ def test_a_scan_that_was_killed_goes_on_and_leaves_no_process(tmp_path: Path) ->
     assert not [path for path in out.iterdir() if "99999" in path.name]
 
 
-def ends_with_one(batch: Sequence[Item]) -> Rows:
+def ends_with_one(batch: Sequence[ScanItem]) -> Rows:
     """What the system does to a process that needs too much memory."""
     if any(item.name == "ids-0003.json" for item in batch):
         os.kill(os.getpid(), signal.SIGKILL)

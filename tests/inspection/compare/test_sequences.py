@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.inspection.compare import Fold, Lane, Sides, Stretch, folds, lay
+from inspector.inspection.compare import Fold, Sides, Stretch, StretchKind, folds, lay
 from inspector.inspection.compare.sequences import Counts
 
 FEW = st.lists(st.integers(0, 4), max_size=40)
@@ -17,8 +17,8 @@ def rebuilt(sides: Sides, left: list[int], right: list[int]) -> tuple[list[int],
     mine, other = [], []
     for stretch in sides.stretches:
         a, b = left[stretch.left_start : stretch.left_end], right[stretch.right_start : stretch.right_end]
-        mine += b if stretch.lane is Lane.SAME else a
-        other += a if stretch.lane is Lane.SAME else b
+        mine += b if stretch.lane is StretchKind.SAME else a
+        other += a if stretch.lane is StretchKind.SAME else b
     return mine, other
 
 
@@ -90,8 +90,8 @@ def test_folds_hide_only_equal_items_and_nothing_that_is_to_stay(
             assert not any(stretch.left_start <= mark < stretch.left_end for mark in marks)
     assert at == len(left)
     assert [
-        stretch for stretch in folded if isinstance(stretch, Stretch) and stretch.lane is not Lane.SAME
-    ] == [stretch for stretch in sides.stretches if stretch.lane is not Lane.SAME]
+        stretch for stretch in folded if isinstance(stretch, Stretch) and stretch.lane is not StretchKind.SAME
+    ] == [stretch for stretch in sides.stretches if stretch.lane is not StretchKind.SAME]
 
 
 def test_a_long_equal_stretch_is_folded_between_its_differences() -> None:

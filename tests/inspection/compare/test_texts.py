@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.inspection.compare import DiffPart, FieldPair, Lane, diff
+from inspector.inspection.compare import DiffPart, FieldPair, StretchKind, diff
 from inspector.inspection.compare.texts import pair_fields
 
 TEXT = st.text(st.sampled_from("ab c\n<>&\u202e\U0001f44b\U0001f3fd\ufffd"), max_size=60)
@@ -12,19 +12,19 @@ def test_pieces_hold_both_texts_whole(left: str, right: str) -> None:
     parts = diff(left, right)
     assert "".join(piece.left for piece in parts) == left
     assert "".join(piece.right for piece in parts) == right
-    assert all(piece.left == piece.right for piece in parts if piece.lane is Lane.SAME)
+    assert all(piece.left == piece.right for piece in parts if piece.lane is StretchKind.SAME)
 
 
 def test_lost_letters_are_seen_inside_a_word() -> None:
     assert diff("Hello there", "Hel there") == [
-        DiffPart(Lane.SAME, "Hel", "Hel"),
-        DiffPart(Lane.ONLY_LEFT, "lo", ""),
-        DiffPart(Lane.SAME, " there", " there"),
+        DiffPart(StretchKind.SAME, "Hel", "Hel"),
+        DiffPart(StretchKind.ONLY_LEFT, "lo", ""),
+        DiffPart(StretchKind.SAME, " there", " there"),
     ]
 
 
 def test_another_word_is_replaced_whole() -> None:
-    assert diff("a cat sat", "a dog sat")[1] == DiffPart(Lane.REPLACED, "cat", "dog")
+    assert diff("a cat sat", "a dog sat")[1] == DiffPart(StretchKind.REPLACED, "cat", "dog")
 
 
 def test_fields_pair_by_name_and_an_unknown_side_is_neither_equal_nor_different() -> None:

@@ -10,10 +10,10 @@ from inspector.protocol.harmony import tracker
 from inspector.protocol.harmony.events import (
     BodyAdded,
     HarmonyEvent,
-    Header,
     HeaderClosed,
     HeaderOpened,
     MessageClosed,
+    MessageHeader,
     TokenRejected,
 )
 from inspector.protocol.harmony.states import State
@@ -30,8 +30,8 @@ def header(
     *,
     constrained: bool = False,
     role: str = "assistant",
-) -> Header:
-    return Header(
+) -> MessageHeader:
+    return MessageHeader(
         role=role, channel=channel, recipient=recipient, content_type=content_type, constrained=constrained
     )
 
@@ -40,7 +40,7 @@ def track(text: str, prompt: str | None = None) -> list[HarmonyEvent]:
     return HarmonyTracker(None if prompt is None else encode(prompt)).receive(encode(text))
 
 
-def headers(text: str, prompt: str | None = None) -> list[Header]:
+def headers(text: str, prompt: str | None = None) -> list[MessageHeader]:
     return [event.header for event in track(text, prompt) if isinstance(event, HeaderClosed)]
 
 
@@ -83,7 +83,7 @@ def test_reasoning_and_answer() -> None:
         ("<|channel|>analysis to=functions.f<|message|>x", header("analysis", "functions.f")),
     ],
 )
-def test_a_header_is_read_in_every_order(text: str, expected: Header) -> None:
+def test_a_header_is_read_in_every_order(text: str, expected: MessageHeader) -> None:
     assert headers(text) == [expected]
 
 
