@@ -15,6 +15,7 @@ import zstandard
 
 from inspector.capture.capture import Capture, End, Endpoint, Event, Header, render
 from inspector.capture.errors import CaptureError, StoreError
+from inspector.files.importers import FORMATS
 from inspector.files.store import (
     FIXTURES,
     LIMIT_BYTES,
@@ -101,10 +102,7 @@ def test_damaged_packed_files_are_refused() -> None:
     packed[-1] ^= 0xFF
     assert refusal(bytes(packed)).startswith("f: the zstd file is damaged (")
     assert refusal(b"\x28\xb5\x2f\xfd" + b"\xff" * 100).startswith("f: the zstd file is damaged (")
-    assert refusal(b"\x1f\x8b") == (
-        "f: the file is empty; use a capture, curl -N output, a HAR file, JSON with chunks or responses, "
-        "a list of token IDs, Harmony text, a vLLM log or printed Python values"
-    )
+    assert refusal(b"\x1f\x8b") == f"f: the file is empty; use {FORMATS}"
 
 
 def bomb(blocks: int) -> bytes:

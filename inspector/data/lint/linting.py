@@ -341,7 +341,7 @@ class _Run:
 
     def _unread(self, value: object, column: Column) -> Iterator[Flaw]:
         self.read[column].values -= 1
-        yield Flaw(rule=Rule.WRONG_FORM, note=f"It is {type(value).__name__}.")
+        yield Flaw(rule=Rule.WRONG_FORM, note=f"It is {_json_type(value)}.")
 
     def _rendered(
         self, rendered: Rendered, column: Column, row: LintRow, parts: list[tuple[Column, Sequence[Part]]]
@@ -398,3 +398,20 @@ def _dropped(parts: Sequence[Part], pending: Sequence[str]) -> Iterator[Flaw]:
     lost = [text for text in pending if text not in reasoning]
     if call is not None and lost:
         yield Flaw(rule=Rule.ANALYSIS_DROPPED, at=call.at, message=call.message, excerpt=clip(lost[0], SHOWN))
+
+
+def _json_type(value: object) -> str:
+    """The type of a value in JSON's words."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a string"
+        case dict():
+            return "an object"
+        case _:
+            return "an array"

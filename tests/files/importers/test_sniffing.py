@@ -9,29 +9,27 @@ from hypothesis import strategies as st
 
 from inspector.capture.capture import Endpoint, Event, parse, render
 from inspector.capture.errors import CaptureError
-from inspector.files.importers import sniff_and_read
+from inspector.files.importers import FORMATS, sniff_and_read
 from tests.support.foreign import BUILTIN, FOREIGN, LOG, RECORDED, STREAMED, known, read, refusal, sse
 from tests.support.forms import FORMS
-
-KINDS = (
-    "a capture, curl -N output, a HAR file, JSON with chunks or responses, a list of token IDs, "
-    "Harmony text, a vLLM log or printed Python values"
-)
 
 
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"", f"f: the file is empty; use {KINDS}"),
-        (b" \r\n\t", f"f: the file is empty; use {KINDS}"),
-        (b"\xef\xbb\xbf", f"f: the file is empty; use {KINDS}"),
-        (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", f"f: this is a PNG image; use {KINDS}"),
-        (b"\xff\xd8\xff\xe0\x00\x10JFIF", f"f: this is a JPEG image; use {KINDS}"),
-        (b"PK\x03\x04", f"f: this is a ZIP archive; extract it first, or use {KINDS}"),
-        (b"\x1f\x8b\x08", f"f: this is a gzip file inside another file; decompress it first, or use {KINDS}"),
-        (b"abc\x00def", f"f: NUL byte at offset 3: this is not a text file; use {KINDS}"),
-        (b"\x00" * 1000, f"f: NUL byte at offset 0: this is not a text file; use {KINDS}"),
-        (b'{"a": "\x00"}', f"f: NUL bytes in the JSON: the file is damaged; use {KINDS}"),
+        (b"", f"f: the file is empty; use {FORMATS}"),
+        (b" \r\n\t", f"f: the file is empty; use {FORMATS}"),
+        (b"\xef\xbb\xbf", f"f: the file is empty; use {FORMATS}"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", f"f: this is a PNG image; use {FORMATS}"),
+        (b"\xff\xd8\xff\xe0\x00\x10JFIF", f"f: this is a JPEG image; use {FORMATS}"),
+        (b"PK\x03\x04", f"f: this is a ZIP archive; extract it first, or use {FORMATS}"),
+        (
+            b"\x1f\x8b\x08",
+            f"f: this is a gzip file inside another file; decompress it first, or use {FORMATS}",
+        ),
+        (b"abc\x00def", f"f: NUL byte at offset 3: this is not a text file; use {FORMATS}"),
+        (b"\x00" * 1000, f"f: NUL byte at offset 0: this is not a text file; use {FORMATS}"),
+        (b'{"a": "\x00"}', f"f: NUL bytes in the JSON: the file is damaged; use {FORMATS}"),
         (b"[" * 10_000, "f: the JSON is nested too deeply; no server sends that"),
         (b'{"a":' * 10_000, "f: the JSON is nested too deeply; no server sends that"),
         (b"[" * 10_000 + b"]" * 10_000, "f: the JSON is nested too deeply; no server sends that"),
@@ -48,11 +46,11 @@ KINDS = (
             "f:2: the JSON is invalid or truncated at column 5 (Expecting ':' delimiter); save it again",
         ),
         (b'{"a": "\xff"}', "f: the JSON is damaged: byte 7 is not valid UTF-8; save it again"),
-        (b"{}", f"f: unrecognized JSON object (keys: none); use {KINDS}"),
-        (b'{"<b>\\u202e": 1}', f"f: unrecognized JSON object (keys: '<b>\\u202e'); use {KINDS}"),
+        (b"{}", f"f: unrecognized JSON object (keys: none); use {FORMATS}"),
+        (b'{"<b>\\u202e": 1}', f"f: unrecognized JSON object (keys: '<b>\\u202e'); use {FORMATS}"),
         (
             b"Dear diary",
-            f"f: unrecognized format; use {KINDS}, or save",
+            f"f: unrecognized format; use {FORMATS}, or save",
         ),
         (
             b"data: hello\n\n",
