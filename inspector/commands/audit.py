@@ -10,9 +10,10 @@ from inspector.analysis.reading import read
 from inspector.capture.capture import Capture
 from inspector.capture.errors import InspectorError
 from inspector.capture.formats import count, duration
-from inspector.commands.options import Command, Options, flag, option
+from inspector.commands.options import Command, flag, option
 from inspector.commands.shared import (
     FailOn,
+    WithIssues,
     advice_lines,
     as_json,
     capture_files,
@@ -49,7 +50,7 @@ exit codes: 0 no findings at the level of --fail-on, 1 findings, or a response t
 """
 
 
-class Audit(Options):
+class Audit(WithIssues):
     """Read files and list the findings."""
 
     files: tuple[str, ...] = capture_files()
@@ -70,6 +71,7 @@ class Audit(Options):
 
 def run(options: Audit) -> int:
     """Audit each file."""
+    options.use_issues()
     one_on_standard_output(json=options.json, junit=options.junit, sarif=options.sarif)
     inspections: list[Inspection] = []
     unread: list[tuple[str, str]] = []

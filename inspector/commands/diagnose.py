@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from inspector.capture.errors import StoreError
-from inspector.commands.options import Command, Options, flag, option
-from inspector.commands.shared import advice_lines, as_json
+from inspector.commands.options import Command, flag, option
+from inspector.commands.shared import WithIssues, advice_lines, as_json
 from inspector.commands.terminal import print_json, say
 from inspector.files.compression import HEAD, decompress
 from inspector.files.store import read_at_most
@@ -28,7 +28,7 @@ exit codes: 0 nothing found, 1 a failure, a known issue or another server was fo
 _LINES_SHOWN: Final = 12
 
 
-class Diagnose(Options):
+class Diagnose(WithIssues):
     """Match a failure with the catalogue of known issues; the best match comes first.
 
     A failure is an error message, a traceback, client output, a vLLM log of any size or a capture.
@@ -42,6 +42,7 @@ class Diagnose(Options):
 
 def run(options: Diagnose) -> int:
     """Diagnose and print."""
+    options.use_issues()
     name = "standard input" if options.file == "-" else options.file
     diagnosis = _diagnosis(options.file)
     if options.json:

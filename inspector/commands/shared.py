@@ -3,16 +3,18 @@
 import sys
 from argparse import ArgumentTypeError
 from collections.abc import Iterator, Sequence
+from os import environ
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from inspector.analysis.audit import Severity
 from inspector.capture.capture import Capture
 from inspector.capture.errors import InspectorError
-from inspector.commands.options import Value, flag, option, required, whole
+from inspector.commands.options import Options, Value, flag, option, required, whole
 from inspector.commands.terminal import print_text
 from inspector.files.store import LIMIT_BYTES, load_all, loads_all, read_at_most, replacing
 from inspector.issues import Advice, Alternative
+from inspector.issues.catalogue.table import OWN_FILE
 
 FailOn = Literal["error", "warning", "never"]
 
@@ -25,6 +27,21 @@ def capture_files() -> Any:
 def as_json(what: str = "the result as JSON") -> bool:
     """The field of `--json`."""
     return flag(f"print {what}")
+
+
+class WithIssues(Options):
+    """Known issues beside those of the catalogue."""
+
+    issues: str | None = option(
+        "known issues of your own beside the catalogue (also from HARMONY_INSPECTOR_ISSUES)",
+        None,
+        "FILE",
+    )
+
+    def use_issues(self) -> None:
+        """Have the catalogue read them; before anything asks it."""
+        if self.issues is not None:
+            environ[OWN_FILE] = self.issues
 
 
 def exit_level() -> FailOn:

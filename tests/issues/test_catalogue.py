@@ -1,17 +1,25 @@
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import msgspec
 import pytest
 
 from inspector.capture.errors import InspectorError
+from inspector.files.store import FIXTURES
 from inspector.issues.catalogue.issue import Side
 from inspector.issues.catalogue.routes import routes
 from inspector.issues.catalogue.schema import Expression
-from inspector.issues.catalogue.table import DEFAULT_FILE, catalogue, read_catalogue
+from inspector.issues.catalogue.table import DEFAULT_FILE, OWN_FILE, catalogue, read_catalogue
 from tests.support.entries import ENTRY, written
+
+ROOT = Path(__file__).parents[2]
+CAPTURE = FIXTURES / "chat-tool-call-leak-vllm-0.14.1.jsonl"
 
 
 def rejected(*entries: object) -> str:
@@ -149,4 +157,46 @@ def test_the_catalogue_has_at_least_the_seventy_known_issues() -> None:
 
 
 def test_the_file_lies_beside_its_reader() -> None:
-    assert DEFAULT_FILE.parent.parts[-2:] == ("inspector", "issues")
+    assert DEFAULT_FILE.parent.parts[-2:] == ("issues", "catalogue")
+
+
+def own(
+    folder: Path, *words: str, content: str, text: str = "", by: str = "option"
+) -> "CompletedProcess[str]":
+    """A command in a process of its own, as the catalogue is read once, with a file of own entries."""
+    path = folder / "own.yaml"
+    path.write_text(content, encoding="utf-8")
+    option = ["--issues", str(path)] if by == "option" else []
+    environment = {**os.environ} if option else {**os.environ, OWN_FILE: str(path)}
+    command = [sys.executable, "-m", "inspector", *words, *option]
+    return subprocess.run(
+        command,
+        input=text,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=environment,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("by", ["option", "environment"])
+def test_entries_of_ones_own_are_known_issues_too(by: str, tmp_path: Path) -> None:
+    done = own(tmp_path, "diagnose", content=written(ENTRY), text="Error: this very text\n", by=by)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "an-issue: Something fails" in done.stdout
+
+
+def test_an_own_entry_may_not_take_the_id_of_another(tmp_path: Path) -> None:
+    taken = catalogue()[0].id
+    done = own(tmp_path, "audit", str(CAPTURE), content=written({**ENTRY, "id": taken}))
+    assert done.returncode == 2
+    assert done.stderr == f"inspector: {tmp_path / 'own.yaml'}: id is used twice - at `{taken}`\n"
+
+
+def test_an_own_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "inspector", "audit", str(CAPTURE), "--issues", str(tmp_path / "none")]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120, check=False)
+    assert done.returncode == 2
+    assert "the file of known issues cannot be read (No such file or directory)" in done.stderr

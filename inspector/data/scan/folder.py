@@ -23,6 +23,7 @@ from inspector.data.scan.items import Key
 from inspector.data.scan.rows import Rows
 from inspector.data.scan.tables import arrow_table, without_items
 from inspector.files.store import replacing
+from inspector.issues.catalogue.table import own_content
 
 MANIFEST: Final = "scan.json"
 """The list of parts."""
@@ -255,7 +256,7 @@ def missing_extra() -> None:
 
 @cache
 def code_hash() -> str:
-    """A hash of this package: what reads captures, judges them and names causes."""
+    """A hash of what reads and judges captures and names causes: this package and one's own known issues."""
     root = Path(__file__).parents[2]
     digest = blake2b(digest_size=12)
     for path in sorted(root.rglob("*")):
@@ -264,6 +265,7 @@ def code_hash() -> str:
         ):
             digest.update(path.relative_to(root).as_posix().encode())
             digest.update(path.read_bytes())
+    digest.update((own_content() or "").encode())
     return digest.hexdigest()
 
 
