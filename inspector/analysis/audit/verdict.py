@@ -440,6 +440,11 @@ def _to_find_out(reading: Reading) -> str:
 
 
 def _why(reading: Reading, findings: Sequence[Finding], transmission: Transmission) -> str:
+    """Whose doing it is and how that is known, from the strongest evidence to the weakest.
+
+    First what the server says itself: its parser's words, or its silence. Then what token IDs show, of the
+    model before the server, as a broken stream explains a loss after it. Then what the texts alone show.
+    """
     kinds = {finding.kind for finding in findings}
     checked = _checked(reading, transmission.errors)
     if transmission.rejection is not None:
