@@ -94,7 +94,7 @@ _MODULES: Final = {
     "audit_dict": "views.rows",
     "compare": "inspection.compare",
     "diagnose_capture": "issues",
-    "diagnose_text": "issues.text",
+    "diagnose_text": "issues.texts.diagnose",
     "follow": "inspection.live",
     "html_report": "views.report",
     "inspect": "inspection.inspection",

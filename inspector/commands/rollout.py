@@ -8,7 +8,7 @@ from inspector.commands.checks import exit_code, report_lines, say_reports
 from inspector.commands.options import Command, Options, option, required
 from inspector.commands.shared import FailOn, Number, as_json, exit_level
 from inspector.commands.terminal import print_json
-from inspector.data.rollout import CAUSES, DriftCause, RolloutReport, check
+from inspector.data.rollout import CAUSES, Cause, RolloutReport, check
 from inspector.protocol.harmony.text import texts
 
 _EXAMPLE = """examples:
@@ -68,7 +68,7 @@ def _rows(report: RolloutReport) -> Iterator[tuple[str, ...]]:
     for broken in report.breaks:
         for drift in broken.drifts:
             expected, following = drift.seen, drift.following
-            if drift.cause is DriftCause.RETOKENIZED:  # the texts are the same
+            if drift.cause is Cause.RETOKENIZED:  # the texts are the same
                 expected, following = map(_pieces, (drift.seen_ids, drift.following_ids))
             yield (
                 broken.conversation,

@@ -1,6 +1,6 @@
 """Checks of recorded rollouts: whether the prompt of each turn extends the tokens of the turn before."""
 
-from inspector.data.rollout.causes import CAUSES, DriftCause
+from inspector.data.rollout.causes import CAUSES, Cause
 from inspector.data.rollout.checking import Break, RolloutReport, check
 from inspector.data.rollout.drift import Drift, drifts
 from inspector.data.rollout.turns import Turn
@@ -8,8 +8,8 @@ from inspector.data.rollout.turns import Turn
 __all__ = [
     "CAUSES",
     "Break",
+    "Cause",
     "Drift",
-    "DriftCause",
     "RolloutReport",
     "Turn",
     "check",

@@ -7,7 +7,7 @@ from inspector.analysis.audit.kinds import Severity
 from inspector.data.lint.advice import Advice
 
 
-class DriftCause(StrEnum):
+class Cause(StrEnum):
     """The closed set of causes, public in `rollout --json`: causes are added, never renamed."""
 
     ANALYSIS_DROPPED = "analysis_dropped"
@@ -33,83 +33,83 @@ _E: Final = Severity.ERROR
 _W: Final = Severity.WARNING
 """What the format of gpt-oss itself does."""
 
-CAUSES: Final[dict[DriftCause, Advice]] = {
-    DriftCause.ANALYSIS_DROPPED: Advice(
+CAUSES: Final[dict[Cause, Advice]] = {
+    Cause.ANALYSIS_DROPPED: Advice(
         _W,
         "The chat template dropped the reasoning of a finished turn.",
         "Expected for gpt-oss. Train each turn as a sequence of its own, or end the sequence at the final answer.",
     ),
-    DriftCause.RETURN_REPLACED: Advice(
+    Cause.RETURN_REPLACED: Advice(
         _W,
         "The final answer ended in <|return|> and is closed by <|end|> in the history.",
         "Expected for gpt-oss. Train each turn as a sequence of its own, or end the sequence at the final answer.",
     ),
-    DriftCause.RESAMPLED: Advice(
+    Cause.RESAMPLED: Advice(
         _W,
         "The next turn has the same prompt: it is another sample, not a later turn.",
         "Record an id for each conversation and name it with --group.",
     ),
-    DriftCause.ANALYSIS_LOST: Advice(
+    Cause.ANALYSIS_LOST: Advice(
         _E,
         "Reasoning of an unfinished turn is missing.",
         "Send the reasoning back with the tool call (the field reasoning or reasoning_content) until the final answer.",
     ),
-    DriftCause.RETOKENIZED: Advice(
+    Cause.RETOKENIZED: Advice(
         _E,
         "The same text was encoded to other tokens than the model sampled.",
         "Build the next prompt from the sampled token IDs and encode only what is new.",
     ),
-    DriftCause.ARGUMENTS_REWRITTEN: Advice(
+    Cause.ARGUMENTS_REWRITTEN: Advice(
         _E,
         "The arguments of a tool call are the same JSON in another spelling.",
         "Keep the arguments as the string that the model wrote; do not parse and serialize them.",
     ),
-    DriftCause.HEADER_REWRITTEN: Advice(
+    Cause.HEADER_REWRITTEN: Advice(
         _E,
         "The header of a message differs from the one that the model wrote.",
         "Build the next prompt from the sampled token IDs; templates write recipient and content type in one way only.",
     ),
-    DriftCause.TERMINATOR_CHANGED: Advice(
+    Cause.TERMINATOR_CHANGED: Advice(
         _E,
         "A message ends in another terminator.",
         "Keep the terminator that the model sampled; only <|return|> becomes <|end|> in a history.",
     ),
-    DriftCause.DATE_CHANGED: Advice(
+    Cause.DATE_CHANGED: Advice(
         _E,
         "The date in the system message changed.",
         "Set a fixed date for the whole conversation, for example in a system message of your own.",
     ),
-    DriftCause.SYSTEM_CHANGED: Advice(
+    Cause.SYSTEM_CHANGED: Advice(
         _E,
         "The system message changed.",
         "Send the same system settings (model identity, reasoning effort, tools) with every turn.",
     ),
-    DriftCause.DEVELOPER_CHANGED: Advice(
+    Cause.DEVELOPER_CHANGED: Advice(
         _E,
         "The developer message changed: instructions or tools.",
         "Send the same instructions and the same tools in the same order with every turn.",
     ),
-    DriftCause.MESSAGE_TRUNCATED: Advice(
+    Cause.MESSAGE_TRUNCATED: Advice(
         _E,
         "The next prompt has only the beginning of a message.",
         "Raise the limit of the client or the environment that cuts texts.",
     ),
-    DriftCause.MESSAGE_CHANGED: Advice(
+    Cause.MESSAGE_CHANGED: Advice(
         _E,
         "The text of a message changed.",
         "Find what edits texts between the turns: a parser, a filter, or stripping of white space.",
     ),
-    DriftCause.MESSAGE_MISSING: Advice(
+    Cause.MESSAGE_MISSING: Advice(
         _E,
         "A message is missing in the next prompt.",
         "Send the whole history with every turn.",
     ),
-    DriftCause.MESSAGE_ADDED: Advice(
+    Cause.MESSAGE_ADDED: Advice(
         _E,
         "The next prompt has an additional message among those that the model had seen.",
         "Append new messages only at the end.",
     ),
-    DriftCause.HISTORY_TRUNCATED: Advice(
+    Cause.HISTORY_TRUNCATED: Advice(
         _E,
         "The oldest messages are missing in the next prompt.",
         "Raise the context limit, or start a new sequence where the history is shortened.",

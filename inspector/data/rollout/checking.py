@@ -18,7 +18,7 @@ from inspector.capture.formats import count, listed, number
 from inspector.data.lint.advice import amount, level
 from inspector.data.lint.columns import Column, Form, values_in
 from inspector.data.lint.rows import LintRow, LintTable, open_table
-from inspector.data.rollout.causes import CAUSES, DriftCause
+from inspector.data.rollout.causes import CAUSES, Cause
 from inspector.data.rollout.drift import Drift, drifts
 from inspector.data.rollout.following import Unnamed
 from inspector.data.rollout.turns import GROUPS, Turn, turns_in
@@ -95,7 +95,7 @@ class RolloutReport:
     """LintRows that hold no turn."""
     breaks: list[Break] = field(default_factory=list)
     """The first ones, up to the limit."""
-    counts: Counter[DriftCause] = field(default_factory=Counter)
+    counts: Counter[Cause] = field(default_factory=Counter)
 
     def of(self, severity: Severity) -> int:
         """How many drifts of a severity there are."""
@@ -128,7 +128,7 @@ class RolloutReport:
         if not self.broken:
             verb, them = ("extends", "it") if self.compared == 1 else ("extend", "them")
             return f"No drift: {whole} {verb} the tokens before {them}."
-        repeated = self.counts[DriftCause.RESAMPLED]
+        repeated = self.counts[Cause.RESAMPLED]
         kinds = [
             count(many, word)
             for word, many in (

@@ -13,7 +13,7 @@ from inspector.analysis.alignment.edits import common_prefix, lcs
 from inspector.analysis.prompt.first import headline
 from inspector.analysis.prompt.messages import MessageState, PromptMessage, parse
 from inspector.capture.formats import clip, count
-from inspector.data.rollout.causes import CAUSES, DriftCause
+from inspector.data.rollout.causes import CAUSES, Cause
 from inspector.data.rollout.turns import Turn
 from inspector.protocol.harmony.states import STOPS
 from inspector.protocol.harmony.text import text_of
@@ -25,7 +25,7 @@ _CONTEXT: Final = 16
 _AFTER: Final = 24
 _IDS: Final = 8
 _SHOWN: Final = 80
-_SETTINGS: Final = {"system": DriftCause.SYSTEM_CHANGED, "developer": DriftCause.DEVELOPER_CHANGED}
+_SETTINGS: Final = {"system": Cause.SYSTEM_CHANGED, "developer": Cause.DEVELOPER_CHANGED}
 _DATE: Final = re.compile(r"Current date: [^\n]*")
 
 
@@ -33,7 +33,7 @@ _DATE: Final = re.compile(r"Current date: [^\n]*")
 class Drift:
     """One place at which the next prompt differs from what the model had seen."""
 
-    cause: DriftCause
+    cause: Cause
     token: int
     """Index in the turn's tokens, prompt and response together."""
     next_token: int
@@ -83,7 +83,7 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class _Difference:
-    cause: DriftCause
+    cause: Cause
     left: int
     right: int
     message: str = ""
@@ -97,7 +97,7 @@ def drifts(turn: Turn, following: Sequence[int]) -> list[Drift]:
     if common == len(context):
         return []
     if len(following) == len(turn.prompt) and common == len(following):
-        differences = [_Difference(DriftCause.RESAMPLED, common, common)]
+        differences = [_Difference(Cause.RESAMPLED, common, common)]
     elif Marker.START not in context or Marker.START not in following:
         differences = [_plain(context, following, common)]
     else:
@@ -105,7 +105,7 @@ def drifts(turn: Turn, following: Sequence[int]) -> list[Drift]:
             _harmony(context, following), key=lambda difference: (difference.left, difference.right)
         )
     # Messages differ from their `<|start|>` on; the first token that differs is usually later.
-    first = differences[0] if differences else _Difference(DriftCause.MESSAGE_CHANGED, common, common)
+    first = differences[0] if differences else _Difference(Cause.MESSAGE_CHANGED, common, common)
     differences = [replace(first, left=common, right=common), *differences[1:]]
     return [_drift(difference, turn, context, following) for difference in differences]
 
@@ -136,8 +136,8 @@ def _plain(context: Sequence[int], following: Sequence[int], common: int) -> _Di
     """Tokens that are not Harmony: their texts are compared."""
     left, right = text_of(context), text_of(following)
     if right.startswith(left):
-        return _Difference(DriftCause.RETOKENIZED, common, common)
-    cause = DriftCause.MESSAGE_TRUNCATED if left.startswith(right) else DriftCause.MESSAGE_CHANGED
+        return _Difference(Cause.RETOKENIZED, common, common)
+    cause = Cause.MESSAGE_TRUNCATED if left.startswith(right) else Cause.MESSAGE_CHANGED
     return _Difference(cause, common, common)
 
 
@@ -167,7 +167,7 @@ def _harmony(context: Sequence[int], following: Sequence[int]) -> Iterator[_Diff
     right = _Side(following, _without_opening(parse(following)))
     if max(len(left.messages), len(right.messages)) > _MESSAGES_AT_MOST:
         at = common_prefix(context, following)
-        yield _Difference(DriftCause.MESSAGE_CHANGED, at, at, note="There are too many messages to compare.")
+        yield _Difference(Cause.MESSAGE_CHANGED, at, at, note="There are too many messages to compare.")
         return
     gaps: list[_Gap] = []
     for pair in _aligned(left, right, gaps):
@@ -244,7 +244,7 @@ def _same_message(old: PromptMessage, new: PromptMessage, left: _Side, right: _S
         at = common_prefix(header, new_header)
         same = text_of(header) == text_of(new_header)
         yield _Difference(
-            DriftCause.RETOKENIZED if same else DriftCause.HEADER_REWRITTEN,
+            Cause.RETOKENIZED if same else Cause.HEADER_REWRITTEN,
             old.start + at,
             new.start + at,
             name,
@@ -254,7 +254,7 @@ def _same_message(old: PromptMessage, new: PromptMessage, left: _Side, right: _S
         at = common_prefix(old.ids, new.ids)
         same = old.text == new.text
         yield _Difference(
-            DriftCause.RETOKENIZED if same else DriftCause.ARGUMENTS_REWRITTEN,
+            Cause.RETOKENIZED if same else Cause.ARGUMENTS_REWRITTEN,
             old.body + at,
             new.body + at,
             name,
@@ -265,7 +265,7 @@ def _same_message(old: PromptMessage, new: PromptMessage, left: _Side, right: _S
         usual = stop == Marker.RETURN and their_stop == Marker.END
         replacement = "no terminator" if their_stop is None else Marker(their_stop).text
         yield _Difference(
-            DriftCause.RETURN_REPLACED if usual else DriftCause.TERMINATOR_CHANGED,
+            Cause.RETURN_REPLACED if usual else Cause.TERMINATOR_CHANGED,
             old.end - 1,
             new.end - (their_stop is not None),
             name,
@@ -292,7 +292,7 @@ def _gap(gap: _Gap, left: _Side, right: _Side, *, last_final: int) -> Iterator[_
     yield from _missing(missing, left, at, last_final=last_final, to_the_end=gap.last)
     if not gap.last:
         for new in rights:
-            yield _Difference(DriftCause.MESSAGE_ADDED, gap.left_end, new.start, headline(new))
+            yield _Difference(Cause.MESSAGE_ADDED, gap.left_end, new.start, headline(new))
 
 
 def _changed(old: PromptMessage, new: PromptMessage, left: _Side, right: _Side) -> _Difference:
@@ -306,17 +306,17 @@ def _changed(old: PromptMessage, new: PromptMessage, left: _Side, right: _Side) 
     )
 
 
-def _why_changed(old: PromptMessage, new: PromptMessage) -> DriftCause:
+def _why_changed(old: PromptMessage, new: PromptMessage) -> Cause:
     match old.role:
         case "system":
             same = _DATE.sub("", old.text) == _DATE.sub("", new.text)
-            return DriftCause.DATE_CHANGED if same else DriftCause.SYSTEM_CHANGED
+            return Cause.DATE_CHANGED if same else Cause.SYSTEM_CHANGED
         case "developer":
-            return DriftCause.DEVELOPER_CHANGED
+            return Cause.DEVELOPER_CHANGED
         case _ if new.text and old.text.startswith(new.text):
-            return DriftCause.MESSAGE_TRUNCATED
+            return Cause.MESSAGE_TRUNCATED
         case _:
-            return DriftCause.MESSAGE_CHANGED
+            return Cause.MESSAGE_CHANGED
 
 
 def _missing(
@@ -327,7 +327,7 @@ def _missing(
     for message in messages:
         if message.role == "assistant" and message.channel == "analysis" and not _is_call(message):
             finished = message.start < last_final
-            cause = DriftCause.ANALYSIS_DROPPED if finished else DriftCause.ANALYSIS_LOST
+            cause = Cause.ANALYSIS_DROPPED if finished else Cause.ANALYSIS_LOST
             yield _Difference(cause, message.start, at, headline(message))
         elif message.role in _SETTINGS:
             yield _Difference(_SETTINGS[message.role], message.start, at, headline(message), "It is missing.")
@@ -336,6 +336,6 @@ def _missing(
     if not absent:
         return
     oldest = all(message.role in _SETTINGS for message in left.messages[: absent[0].index])
-    cause = DriftCause.HISTORY_TRUNCATED if oldest and not to_the_end else DriftCause.MESSAGE_MISSING
+    cause = Cause.HISTORY_TRUNCATED if oldest and not to_the_end else Cause.MESSAGE_MISSING
     note = "" if len(absent) == 1 else f"There are {count(len(absent), 'such message')}."
     yield _Difference(cause, absent[0].start, at, headline(absent[0]), note)

@@ -10,7 +10,7 @@ from pyarrow import parquet
 
 from inspector.capture.capture import Capture, End, Endpoint, Event, Header
 from inspector.capture.errors import InspectorError
-from inspector.data.rollout import DriftCause, RolloutReport, check
+from inspector.data.rollout import Cause, RolloutReport, check
 from inspector.files.store import save
 from inspector.protocol.harmony.vocab import encode
 from tests.support.rollouts import (
@@ -91,14 +91,14 @@ def test_the_shapes_of_servers_and_trainers_give_the_same_drift(
     report = report_of(tmp_path, rows)
     assert (report.conversations, report.turns, report.compared) == (1, 2, 1)
     (found,) = report.breaks
-    assert ([one.cause for one in found.drifts], found.turn) == ([DriftCause.ANALYSIS_LOST], 1)
+    assert ([one.cause for one in found.drifts], found.turn) == ([Cause.ANALYSIS_LOST], 1)
 
 
 def test_parquet_gives_the_same(tmp_path: Path) -> None:
     rows = [pair(*turn, "prompt_ids", "response_ids") for turn in TURNS]
     parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "rows.parquet")
     (report,) = check([tmp_path / "rows.parquet"])
-    assert report.counts == {DriftCause.ANALYSIS_LOST: 1}
+    assert report.counts == {Cause.ANALYSIS_LOST: 1}
 
 
 def test_conversations_whose_rows_alternate_are_told_apart(tmp_path: Path) -> None:
@@ -119,11 +119,11 @@ def test_rows_without_a_name_are_one_conversation_until_another_question(tmp_pat
     report = report_of(tmp_path, rows)
     assert (report.level, report.conversations, report.compared) == ("ok", 3, 1)
     changed = [vllm(PROMPT, CALLED), vllm(SECOND.replace("Paris?", "Rome?"), FINAL)]
-    assert report_of(tmp_path, changed).counts == {DriftCause.MESSAGE_CHANGED: 1}
+    assert report_of(tmp_path, changed).counts == {Cause.MESSAGE_CHANGED: 1}
     shortened = [vllm(HISTORY, FINAL), vllm(HISTORY.replace(USER, ""), FINAL)]
-    assert DriftCause.HISTORY_TRUNCATED in report_of(tmp_path, shortened).counts
+    assert Cause.HISTORY_TRUNCATED in report_of(tmp_path, shortened).counts
     again = report_of(tmp_path, [vllm(PROMPT, FINAL), vllm(PROMPT, FINAL)])
-    assert again.counts == {DriftCause.RESAMPLED: 1}
+    assert again.counts == {Cause.RESAMPLED: 1}
 
 
 def test_independent_rows_without_a_name_are_conversations_of_their_own(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_interleaved_rows_without_a_name_find_their_conversations(tmp_path: Path
     assert (report.level, report.conversations, report.compared) == ("ok", 5, 5)
     lost = [vllm(prompt + LOST.removeprefix(PROMPT), FINAL) for prompt in reversed(QUESTIONS)]
     report = report_of(tmp_path, [*rows[:5], *lost])
-    assert (report.compared, dict(report.counts)) == (5, {DriftCause.ANALYSIS_LOST: 5})
+    assert (report.compared, dict(report.counts)) == (5, {Cause.ANALYSIS_LOST: 5})
 
 
 def test_later_prompts_that_several_conversations_fit_ask_for_the_key(tmp_path: Path) -> None:
@@ -152,9 +152,9 @@ def test_later_prompts_that_several_conversations_fit_ask_for_the_key(tmp_path: 
     assert (report.level, report.compared, report.ambiguous) == ("unknown", 0, 1)
     assert "--group" in report.sentence
     keyed = [row | {"meta": {"traj": name}} for row, name in zip(rows, "abca", strict=True)]
-    assert report_of(tmp_path, keyed, group="meta.traj").counts == {DriftCause.ANALYSIS_LOST: 1}
+    assert report_of(tmp_path, keyed, group="meta.traj").counts == {Cause.ANALYSIS_LOST: 1}
     named = [row | {"meta": {"trajectory_id": name}} for row, name in zip(rows, "abca", strict=True)]
-    assert report_of(tmp_path, named).counts == {DriftCause.ANALYSIS_LOST: 1}
+    assert report_of(tmp_path, named).counts == {Cause.ANALYSIS_LOST: 1}
 
 
 def test_a_key_that_no_row_has_is_an_error(tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_padding_is_no_part_of_a_turn(tmp_path: Path, pad: int) -> None:
         for left, (prompt, text) in zip((7, 2, 0), turns, strict=True)
     ]
     report = report_of(tmp_path, rows)
-    assert (report.compared, dict(report.counts)) == (2, {DriftCause.RETURN_REPLACED: 1})
+    assert (report.compared, dict(report.counts)) == (2, {Cause.RETURN_REPLACED: 1})
 
 
 @pytest.mark.parametrize("keys", [("prompt", "completion"), ("input", "output")])
@@ -222,7 +222,7 @@ def test_texts_are_compared_where_no_ids_are(tmp_path: Path, keys: tuple[str, st
     assert (extended.compared, extended.broken, extended.by_text) == (1, 0, 2)
     assert "by text" in extended.taken
     lost = rows((PROMPT, CALLED), (LOST, ANSWERED))
-    assert lost.counts == {DriftCause.ANALYSIS_LOST: 1}
+    assert lost.counts == {Cause.ANALYSIS_LOST: 1}
     cut = rows((PROMPT, ANALYSIS[:-9]), (f"{PROMPT}{ANALYSIS[:-9]}y more", ANSWERED))
     assert (cut.compared, cut.broken) == (1, 0)  # the same text, though a word goes on
 
@@ -244,7 +244,7 @@ def test_rows_without_ids_are_counted_and_a_single_turn_is_unknown(tmp_path: Pat
 def test_the_list_is_limited_and_the_counts_are_not(tmp_path: Path) -> None:
     rows = [vllm(*turn, conversation_id=str(number)) for number in range(5) for turn in TURNS]
     report = report_of(tmp_path, rows, max_findings=2)
-    assert (len(report.breaks), report.broken, report.counts) == (2, 5, {DriftCause.ANALYSIS_LOST: 5})
+    assert (len(report.breaks), report.broken, report.counts) == (2, 5, {Cause.ANALYSIS_LOST: 5})
 
 
 def capture(prompt: str, generated: str, *, ids: bool = True) -> Capture:
@@ -264,7 +264,7 @@ def test_captures_are_one_conversation_in_the_order_of_their_files(tmp_path: Pat
     (report,) = check(names)
     assert (report.name, report.turns, report.compared) == ("3 captures", 3, 2)
     assert [(one.turn, one.row) for one in report.breaks] == [(1, 2)]
-    assert [one.cause for one in report.breaks[0].drifts] == [DriftCause.ANALYSIS_LOST]
+    assert [one.cause for one in report.breaks[0].drifts] == [Cause.ANALYSIS_LOST]
 
 
 def test_a_file_without_token_ids_is_refused_in_one_sentence(tmp_path: Path) -> None:
@@ -280,14 +280,14 @@ def test_a_file_without_token_ids_is_refused_in_one_sentence(tmp_path: Path) -> 
 def test_the_known_cases_are_found() -> None:
     loops, questions = check([FIXTURES / "tool-loops.jsonl", FIXTURES / "two-questions.jsonl"])
     assert {one.conversation: one.drifts[0].cause for one in loops.breaks} == {
-        "reasoning-lost": DriftCause.ANALYSIS_LOST,
-        "arguments-parsed": DriftCause.ARGUMENTS_REWRITTEN,
-        "encoded-again": DriftCause.RETOKENIZED,
+        "reasoning-lost": Cause.ANALYSIS_LOST,
+        "arguments-parsed": Cause.ARGUMENTS_REWRITTEN,
+        "encoded-again": Cause.RETOKENIZED,
     }
     assert (loops.level, loops.compared) == ("error", 4)
     assert (questions.level, list(questions.counts)) == (
         "warning",
-        [DriftCause.ANALYSIS_DROPPED, DriftCause.RETURN_REPLACED],
+        [Cause.ANALYSIS_DROPPED, Cause.RETURN_REPLACED],
     )
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from openai_harmony import Conversation, Message, RenderConversationConfig, Role
 
-from inspector.data.rollout import CAUSES, Drift, DriftCause, Turn, drifts
+from inspector.data.rollout import CAUSES, Cause, Drift, Turn, drifts
 from inspector.protocol.harmony.vocab import encode, encode_plain, encoding
 from tests.support.conversations import conversations
 from tests.support.rollouts import (
@@ -30,7 +30,7 @@ def compared(prompt: str, generated: str, following: str) -> list[Drift]:
     return drifts(Turn(prompt=encode(prompt), generated=encode(generated)), encode(following))
 
 
-def causes(prompt: str, generated: str, following: str) -> list[DriftCause]:
+def causes(prompt: str, generated: str, following: str) -> list[Cause]:
     return [one.cause for one in compared(prompt, generated, following)]
 
 
@@ -42,7 +42,7 @@ def test_a_prompt_that_extends_the_tokens_has_no_drift() -> None:
 
 def test_what_the_template_does_after_a_final_answer_is_expected() -> None:
     dropped, replaced = compared(PROMPT, ANSWERED, HISTORY)
-    assert [dropped.cause, replaced.cause] == [DriftCause.ANALYSIS_DROPPED, DriftCause.RETURN_REPLACED]
+    assert [dropped.cause, replaced.cause] == [Cause.ANALYSIS_DROPPED, Cause.RETURN_REPLACED]
     assert {CAUSES[one.cause].severity.value for one in (dropped, replaced)} == {"warning"}
     assert dropped.token == dropped.next_token == len(encode(PROMPT)) + 1
     assert dropped.generated
@@ -53,26 +53,26 @@ def test_what_the_template_does_after_a_final_answer_is_expected() -> None:
 
 def test_the_same_reasoning_is_lost_where_the_turn_is_not_finished() -> None:
     (lost,) = compared(PROMPT, CALLED, f"{PROMPT}{CALL}{RESULT}{OPEN}")
-    assert (lost.cause, CAUSES[lost.cause].severity.value) == (DriftCause.ANALYSIS_LOST, "error")
+    assert (lost.cause, CAUSES[lost.cause].severity.value) == (Cause.ANALYSIS_LOST, "error")
 
 
 def test_reasoning_of_an_earlier_turn_may_be_dropped_while_that_of_this_turn_is_lost() -> None:
     first = f"{PROMPT}{ANSWERED.replace('<|return|>', '<|end|>')}{NEXT}{OPEN}"
     found = causes(first, CALLED, f"{HISTORY}{CALL}{RESULT}{OPEN}")
-    assert found == [DriftCause.ANALYSIS_DROPPED, DriftCause.ANALYSIS_LOST]
+    assert found == [Cause.ANALYSIS_DROPPED, Cause.ANALYSIS_LOST]
 
 
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ('{"city":"Paris","unit":"C"}', [DriftCause.ARGUMENTS_REWRITTEN]),
-        ('{"unit": "C", "city": "Paris"}', [DriftCause.ARGUMENTS_REWRITTEN]),
-        ('{"city": "Rome", "unit": "C"}', [DriftCause.MESSAGE_CHANGED]),
-        ('{"city": "Paris"', [DriftCause.MESSAGE_TRUNCATED]),
+        ('{"city":"Paris","unit":"C"}', [Cause.ARGUMENTS_REWRITTEN]),
+        ('{"unit": "C", "city": "Paris"}', [Cause.ARGUMENTS_REWRITTEN]),
+        ('{"city": "Rome", "unit": "C"}', [Cause.MESSAGE_CHANGED]),
+        ('{"city": "Paris"', [Cause.MESSAGE_TRUNCATED]),
         (ARGUMENTS, []),
     ],
 )
-def test_arguments_are_compared_as_json(arguments: str, expected: list[DriftCause]) -> None:
+def test_arguments_are_compared_as_json(arguments: str, expected: list[Cause]) -> None:
     call = CALL.replace(ARGUMENTS, arguments)
     assert causes(PROMPT, CALLED, f"{PROMPT}{ANALYSIS}{OPEN}{call}{RESULT}{OPEN}") == expected
 
@@ -82,7 +82,7 @@ def test_the_same_text_in_other_tokens() -> None:
     head, tail = encode("<|channel|>analysis<|message|>"), encode(f"<|end|>{OPEN}{CALL}")
     split = [*encode_plain("Nee"), *encode_plain("d the wea"), *encode_plain("ther.")]
     (found,) = drifts(Turn(prompt=prompt, generated=[*head, *split, *tail]), following)
-    assert found.cause is DriftCause.RETOKENIZED
+    assert found.cause is Cause.RETOKENIZED
     assert found.token == len(prompt) + len(head)
     assert found.note == f"{len(split)} tokens became {len(encode_plain('Need the weather.'))}."
     assert found.seen.startswith("Need the weather.<|end|>")
@@ -93,32 +93,32 @@ def test_the_same_text_in_other_tokens_outside_harmony() -> None:
     parts = encode_plain("The wea"), encode_plain("ther is")
     whole = encode_plain("The weather is fine.")
     (found,) = drifts(Turn(prompt=parts[0], generated=parts[1]), whole)
-    assert found.cause is DriftCause.RETOKENIZED
+    assert found.cause is Cause.RETOKENIZED
     (other,) = drifts(Turn(prompt=parts[0], generated=encode_plain("ther was")), whole)
-    assert other.cause is DriftCause.MESSAGE_CHANGED
+    assert other.cause is Cause.MESSAGE_CHANGED
 
 
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ("2025-08-05", "2025-08-06", DriftCause.DATE_CHANGED),
-        ("Reasoning: medium", "Reasoning: high", DriftCause.SYSTEM_CHANGED),
-        ("Be brief.", "Be brief.\n\n# Tools", DriftCause.DEVELOPER_CHANGED),
-        ("What is the weather in Paris?", "What is the weather", DriftCause.MESSAGE_TRUNCATED),
-        ("What is the weather in Paris?", "How is the weather in Paris?", DriftCause.MESSAGE_CHANGED),
-        (DEVELOPER, "", DriftCause.DEVELOPER_CHANGED),
-        (USER, f"<|start|>user<|message|>Hi.<|end|>{USER}", DriftCause.MESSAGE_ADDED),
-        (" <|constrain|>json", " json", DriftCause.HEADER_REWRITTEN),
+        ("2025-08-05", "2025-08-06", Cause.DATE_CHANGED),
+        ("Reasoning: medium", "Reasoning: high", Cause.SYSTEM_CHANGED),
+        ("Be brief.", "Be brief.\n\n# Tools", Cause.DEVELOPER_CHANGED),
+        ("What is the weather in Paris?", "What is the weather", Cause.MESSAGE_TRUNCATED),
+        ("What is the weather in Paris?", "How is the weather in Paris?", Cause.MESSAGE_CHANGED),
+        (DEVELOPER, "", Cause.DEVELOPER_CHANGED),
+        (USER, f"<|start|>user<|message|>Hi.<|end|>{USER}", Cause.MESSAGE_ADDED),
+        (" <|constrain|>json", " json", Cause.HEADER_REWRITTEN),
         (
             "<|channel|>commentary to=functions.get",
             " to=functions.get<|channel|>commentary",
-            DriftCause.HEADER_REWRITTEN,
+            Cause.HEADER_REWRITTEN,
         ),
-        ("<|call|>", "<|end|>", DriftCause.TERMINATOR_CHANGED),
-        ("Need the weather.", "Need the weather", DriftCause.MESSAGE_TRUNCATED),
+        ("<|call|>", "<|end|>", Cause.TERMINATOR_CHANGED),
+        ("Need the weather.", "Need the weather", Cause.MESSAGE_TRUNCATED),
     ],
 )
-def test_what_changed_between_the_turns(old: str, new: str, expected: DriftCause) -> None:
+def test_what_changed_between_the_turns(old: str, new: str, expected: Cause) -> None:
     whole = f"{PROMPT}{CALLED}{RESULT}{OPEN}"
     (found,) = compared(PROMPT, CALLED, whole.replace(old, new, 1))
     assert found.cause is expected
@@ -130,30 +130,30 @@ def test_what_changed_between_the_turns(old: str, new: str, expected: DriftCause
 
 def test_white_space_that_was_stripped_is_said() -> None:
     (found,) = compared(PROMPT, ANSWERED.replace("Paris.", "Paris. \n"), f"{PROMPT}{ANSWERED}{NEXT}{OPEN}")
-    assert (found.cause, found.note) == (DriftCause.MESSAGE_TRUNCATED, "Only white space differs.")
+    assert (found.cause, found.note) == (Cause.MESSAGE_TRUNCATED, "Only white space differs.")
 
 
 def test_the_oldest_messages_are_gone() -> None:
     last = f"{NEXT}{OPEN}{FINAL.replace('<|return|>', '<|end|>')}"
     prompt = f"{SYSTEM}{USER}{last}{NEXT}{OPEN}"
     (found,) = compared(prompt, FINAL, f"{SYSTEM}{last}{NEXT}{OPEN}{FINAL}{NEXT}{OPEN}")
-    assert (found.cause, found.generated) == (DriftCause.HISTORY_TRUNCATED, False)
+    assert (found.cause, found.generated) == (Cause.HISTORY_TRUNCATED, False)
 
 
 def test_the_last_response_is_missing() -> None:
-    assert causes(PROMPT, FINAL, f"{SYSTEM}{DEVELOPER}{USER}{NEXT}{OPEN}") == [DriftCause.MESSAGE_MISSING]
+    assert causes(PROMPT, FINAL, f"{SYSTEM}{DEVELOPER}{USER}{NEXT}{OPEN}") == [Cause.MESSAGE_MISSING]
 
 
 def test_the_same_prompt_is_another_sample() -> None:
-    assert causes(PROMPT, FINAL, PROMPT) == [DriftCause.RESAMPLED]
+    assert causes(PROMPT, FINAL, PROMPT) == [Cause.RESAMPLED]
 
 
 def test_several_drifts_are_told_in_token_order() -> None:
     following = HISTORY.replace("2025-08-05", "2025-08-06")
     assert causes(PROMPT, ANSWERED, following) == [
-        DriftCause.DATE_CHANGED,
-        DriftCause.ANALYSIS_DROPPED,
-        DriftCause.RETURN_REPLACED,
+        Cause.DATE_CHANGED,
+        Cause.ANALYSIS_DROPPED,
+        Cause.RETURN_REPLACED,
     ]
 
 
@@ -184,10 +184,8 @@ def test_rollouts_rendered_by_the_reference_library_drift_only_as_expected() -> 
                 if before is not None:
                     found = {one.cause for one in drifts(before, prompt)}
                     finished = messages[place - 1].author.role is Role.USER
-                    assert found <= (
-                        {DriftCause.ANALYSIS_DROPPED, DriftCause.RETURN_REPLACED} if finished else set()
-                    )
-                    assert (DriftCause.RETURN_REPLACED in found) == finished
+                    assert found <= ({Cause.ANALYSIS_DROPPED, Cause.RETURN_REPLACED} if finished else set())
+                    assert (Cause.RETURN_REPLACED in found) == finished
                     compared_turns += 1
                 before = Turn(prompt=prompt, generated=generated(messages[place:]))
     assert compared_turns > 150
@@ -222,11 +220,11 @@ def test_the_library_brings_reasoning_back_within_a_later_turn() -> None:
     first = render(Conversation.from_messages(history), Role.ASSISTANT)
     second = render(Conversation.from_messages([*history, call]), Role.ASSISTANT)
     (found,) = drifts(Turn(prompt=first, generated=list(encoding().render(call))[2:]), second)
-    assert (found.cause, found.message) == (DriftCause.MESSAGE_ADDED, "assistant, analysis")
+    assert (found.cause, found.message) == (Cause.MESSAGE_ADDED, "assistant, analysis")
 
 
 def test_every_cause_has_a_row_and_rows_are_json() -> None:
-    assert set(CAUSES) == set(DriftCause)
+    assert set(CAUSES) == set(Cause)
     (row, _) = [one.as_row for one in compared(PROMPT, ANSWERED, HISTORY)]
     assert json.loads(json.dumps(row)) == row
     assert (row["cause"], row["expected"], row["message"]) == (

@@ -80,8 +80,8 @@ def test_a_file_that_became_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     code = (
         "import sys\n"
-        "from inspector.data.scan.items import Item, ItemReader\n"
-        "ItemReader().content(Item(sys.argv[1], None, 9, 'before'))"
+        "from inspector.data.scan.items import ItemReader, ScanItem\n"
+        "ItemReader().content(ScanItem(sys.argv[1], None, 9, 'before'))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, pipe],
