@@ -1,6 +1,7 @@
 """Import of other file formats; the format is detected from the content, never from the name.
 
-`table` has the formats. Anything else is rejected with one sentence. `store` decompresses files and limits
+`table` has the formats, `installed` those of other distributions. Anything else is rejected with one
+sentence. `store` decompresses files and limits
 their size.
 """
 
@@ -9,6 +10,7 @@ from typing import Final, NoReturn
 from inspector.capture.capture import Capture
 from inspector.capture.errors import CaptureError
 from inspector.files.importers.importer import Content, read_as, refuse_binary
+from inspector.files.importers.installed import read_by_installed
 from inspector.files.importers.payloads import shown
 from inspector.files.importers.server_log import is_log_without_ids
 from inspector.files.importers.table import FORMATS, IMPORTERS
@@ -28,9 +30,10 @@ def sniff_and_read(data: bytes, name: str) -> list[Capture]:
     if not content.data or content.data.isspace():
         raise content.unsupported("the file is empty")
     importer = next((row for row in IMPORTERS if row.sniff(content)), None)
-    if importer is None:
-        _reject(content)
-    return read_as(importer, content)
+    if importer is not None:
+        return read_as(importer, content)
+    captures = read_by_installed(content)
+    return _reject(content) if captures is None else captures
 
 
 def _reject(content: Content) -> NoReturn:
