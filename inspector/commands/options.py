@@ -1,4 +1,4 @@
-"""Commands and their options: a frozen dataclass for each command, which argparse is told of.
+"""Commands and their options: a frozen dataclass for each command, from which argparse gets its parser.
 
 A field is an option of its name (`keep_bytes` is `--keep-bytes`). Its type says how many words it takes and
 what they are, its default what holds without it. Options that commands share are in base classes, and those

@@ -106,7 +106,7 @@ class _Feed:
             columns["now"] = stream_position(choice)
             columns["more"] = self._growth.more
         if columns["from"] == 0:
-            # Of a stream that begins anew the reader has nothing.
+            # The stream starts over, so the reader has nothing of it yet.
             self._look, self._picture, self._findings = None, None, []
         if not columns["more"] and time.monotonic() - self._paced_at > _PACE_EACH_S:
             columns["pace"] = _pace_row(run.pace())

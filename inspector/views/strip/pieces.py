@@ -19,8 +19,8 @@ class Pieces(NamedTuple):
 def pieces(choice: ChoiceReading) -> Pieces:
     """The deltas of a choice that has ended, with what its final texts have more, in its place.
 
-    Text that was lost stands before the delta that follows it in its field, else after the last one. The
-    event of text whose field has no delta is -1.
+    Lost text comes before the next delta of its field, or after the last one. Text whose field has no delta
+    has the event -1.
     """
     by_field = choice.deltas_by_field()
     lost = {

@@ -41,7 +41,7 @@ test("reconstructed tokens say so, and name no ID where several fit", () => {
   assert.ok(!describeCell(model, 13).includes("· ID "));
 });
 
-test("two servers are told by their sides and names", () => {
+test("two servers are named by their sides and names", () => {
   const payload = stream(4);
   const [{ lanes }] = payload.pipelines;
   payload.pipelines.push({ server: "other", lanes, fates: [[12, 16, "misrouted", 1, 0, ""]] });

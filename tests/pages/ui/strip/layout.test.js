@@ -103,7 +103,7 @@ for (const [kind, sample] of Object.entries({
   });
 }
 
-test("fates that are told after their cells change the rows from there on", () => {
+test("fates that arrive after their cells change the rows from there on", () => {
   const whole = stream(60);
   const expected = rows(laidOut(new Model(whole), 420));
   const layout = laidOut(new Model(emptyPayload("sample", "token", TABLES)), 420);
