@@ -1,4 +1,4 @@
-"""How often the first named cause is the right one of inspector/lab/causes.yaml: the matrix and fixtures/.
+"""How often the first named cause is the right one of tools/causes.yaml: the matrix and fixtures/.
 
 python -m bench.causes                          the counts of all modes
 python -m bench.causes --differences FILE       and every disagreement, grouped, with examples

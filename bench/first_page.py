@@ -21,7 +21,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
-from inspector.lab.process import free_port
+from tests.support.listening import free_port
 
 ROOT = Path(__file__).parent.parent
 CHROMIUM = "/usr/bin/chromium"

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.live import follow, lags, serve
+from harmony_lab.process import ServerProcess, kill_is_interrupt
 from inspector.analysis.metrics import quantile
 from inspector.analysis.reading import read
 from inspector.capture.capture import Endpoint
@@ -29,11 +30,11 @@ from inspector.capture.formats import fine_duration
 from inspector.commands.terminal import say, tell
 from inspector.files.store import load
 from inspector.fleet.probe import BUILT_IN, Budget, Plan, ProbeLoad, probe_row
-from inspector.lab.process import ServerProcess, free_port, kill_is_interrupt
 from inspector.net.client.address import Server
 from inspector.net.client.request import LiveRequest
 from inspector.net.runs.registry import Registry
 from inspector.protocol.wire.endpoints import asked_endpoints, spec_of
+from tests.support.listening import free_port
 
 VLLM = (
     "uvx --from vllm=={version} vllm serve {model} --port {port} "

@@ -29,13 +29,13 @@ from starlette.applications import Starlette
 from inspector.analysis.metrics import quantile
 from inspector.capture.capture import Capture, End, Endpoint, Event, Header
 from inspector.files.store import load, save
-from inspector.lab.process import free_port
 from inspector.net.client.address import Server
 from inspector.net.client.request import LiveRequest
 from inspector.net.runs.feed import runs_routes
 from inspector.net.runs.registry import Registry
 from inspector.net.runs.run import LiveRun
 from inspector.protocol.harmony.vocab import encode
+from tests.support.listening import free_port
 
 WORDS = ["the", "quick", "brown", "fox", "jumps", "over", "a", "lazy", "dog", "and", "goes", "home", "again"]
 

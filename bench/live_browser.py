@@ -24,7 +24,7 @@ from bench.live import stream
 from inspector.analysis.metrics import quantile
 from inspector.analysis.reading import read
 from inspector.files.store import load, save
-from inspector.lab.process import free_port
+from tests.support.listening import free_port
 
 ROOT = Path(__file__).parent.parent
 WATCH = """() => {

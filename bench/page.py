@@ -22,7 +22,7 @@ from playwright.sync_api import Error, Page, Request, sync_playwright
 
 from bench.core import capture, stream
 from inspector.capture.capture import render
-from inspector.lab.process import free_port
+from tests.support.listening import free_port
 
 ROOT = Path(__file__).parent.parent
 CHROMIUM = "/usr/bin/chromium"

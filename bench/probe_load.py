@@ -17,8 +17,8 @@ import httpx
 from inspector.capture.capture import Endpoint
 from inspector.fleet.probe import Budget, ProbeLoad, prompts_of_text
 from inspector.fleet.probe.planning import Plan
-from inspector.lab.process import free_port
 from inspector.net.client.address import Server
+from tests.support.listening import free_port
 
 MODEL = "chat-whole-vllm-0.14.1"
 

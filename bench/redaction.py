@@ -9,7 +9,7 @@ import time
 
 from inspector.inspection.inspection import inspect
 from inspector.inspection.masking import MaskingFailed, Standins, masked
-from inspector.lab.results import captures_of, every_run
+from inspector.matrix.results import captures_of, every_run
 
 
 def main() -> None:

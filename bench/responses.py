@@ -8,7 +8,7 @@ import argparse
 from collections import Counter, defaultdict
 
 from inspector.files.store import FIXTURES
-from inspector.lab.score import ScriptOutcome
+from inspector.matrix.results import ScriptOutcome
 from tools.reconstruction_rates import Grade, GradedReconstruction, MessageSource, matrix_reconstructions
 
 

@@ -25,8 +25,8 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import connect
 
-from inspector.lab.process import free_port
 from tests.support.builtin import CAPTURES
+from tests.support.listening import free_port
 
 ROOT: Final = Path(__file__).parents[1]
 PAGES: Final = ("live", "replay", "library", "compare", "diagnose", "matrix", "probe", "replay")

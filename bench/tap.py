@@ -27,6 +27,8 @@ from typing import Any, NamedTuple, cast
 import httpx
 import openai
 
+from tests.support.listening import free_port
+
 DELAY_EVENTS = 400
 DELAY_GAP_S = 0.005
 FLOOD_EVENTS = 4000
@@ -181,13 +183,6 @@ def figures(way: Way) -> Figures:
 
 
 # -- the run --------------------------------------------------------------------------------------------
-
-
-def free_port() -> int:
-    """A free port."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port: int = taken.getsockname()[1]
-    return port
 
 
 @contextmanager

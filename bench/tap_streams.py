@@ -20,9 +20,10 @@ from pathlib import Path
 
 import httpx
 
-from bench.tap import Way, free_port, process
+from bench.tap import Way, process
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.vocab import encode
+from tests.support.listening import free_port
 
 _WORDS = " one two three four five six seven eight nine ten"
 _LAG_WAIT_S = 120.0

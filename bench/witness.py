@@ -17,17 +17,18 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
+from harmony_lab.install import installed
+from harmony_lab.model import make_vocabulary
+from harmony_lab.paths import LabPaths
+from harmony_lab.process import ServerProcess
+from harmony_lab.recording import Target, ask
+from harmony_lab.server import STANDALONE, ServerOptions
+from harmony_lab.session import LabSession
+from harmony_lab.standin.install import FRONT_END, NEWEST_FRONT_END, plugin_folder
 from inspector.capture.capture import Endpoint
-from inspector.lab.install import installed
-from inspector.lab.model import make_vocabulary
-from inspector.lab.paths import LabPaths, default_root
-from inspector.lab.process import ServerProcess
-from inspector.lab.recording import Target, ask
-from inspector.lab.scripts import named
-from inspector.lab.server import STANDALONE, ServerOptions
-from inspector.lab.session import LabSession
-from inspector.lab.standin.install import FRONT_END, NEWEST_FRONT_END, plugin_folder
-from tests.support.witness import counted, installed_into
+from inspector.matrix.results import default_root
+from inspector.matrix.scripts import named
+from lab_tests.support.witness import counted, installed_into
 
 STREAMS = 2
 STEP_MS = 2

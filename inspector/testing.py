@@ -19,7 +19,7 @@ from inspector.capture.errors import InspectorError
 from inspector.commands.serving import uvicorn_server
 from inspector.files.store import builtin, load
 from inspector.inspection.inspection import inspect
-from inspector.lab.results import named_capture
+from inspector.matrix.results import named_capture
 from inspector.net.playback import PlaybackSettings, playback_routes
 from inspector.net.sockets import without_delay
 

@@ -3,11 +3,11 @@
 import streamlit as st
 
 from inspector import InspectorError
-from inspector.lab.clients import load_clients as matrix_clients
-from inspector.lab.headline import matrix_headline
-from inspector.lab.results import every_run as matrix_runs
-from inspector.lab.scripts import load as lab_scripts
-from inspector.lab.table import matrix_table
+from inspector.matrix.clients import load_clients as matrix_clients
+from inspector.matrix.headline import matrix_headline
+from inspector.matrix.results import every_run as matrix_runs
+from inspector.matrix.scripts import load as lab_scripts
+from inspector.matrix.table import matrix_table
 from pages.parts.matrix import choosing, details
 from pages.parts.matrix.grid import grid
 from pages.ui.errors import show_error

@@ -25,8 +25,6 @@ RANK = {name: rank for rank, name in enumerate(LAYERS)}
 STANDARD = sys.stdlib_module_names
 
 MODULES = sorted(INSPECTOR.rglob("*.py"))
-OURS = [path for path in MODULES if "standalone" not in path.parts]
-"""Without the files that run inside a vLLM environment, which have this package not beside them."""
 
 
 def place(parts: tuple[str, ...]) -> tuple[str, str]:
@@ -67,7 +65,7 @@ def test_imports_are_absolute_and_the_library_knows_no_screen() -> None:
         f"{named(path)} imports {name}"
         for path in MODULES
         for name in imports(path)
-        if name.partition(".")[0] in {"", "streamlit", "plotly", "pages", "app"}
+        if name.partition(".")[0] in {"", "streamlit", "plotly", "pages", "app", "harmony_lab"}
     ]
     assert offenders == []
 
@@ -95,7 +93,7 @@ def points_down(source: tuple[str, str], target: tuple[str, str]) -> bool:
 def test_imports_point_down() -> None:
     offenders = [
         f"{named(path)} imports {name}"
-        for path in OURS
+        for path in MODULES
         if place_of(path)[1] != "__init__" or layer_of(path) == "top"
         for name in imports(path)
         if name.partition(".")[0] == "inspector"
@@ -106,7 +104,7 @@ def test_imports_point_down() -> None:
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
     """`graphlib` names the circle; an import of a package is one of its `__init__`."""
-    modules = {named(path).removesuffix(".py").replace("/", "."): path for path in OURS}
+    modules = {named(path).removesuffix(".py").replace("/", "."): path for path in MODULES}
 
     def resolve(name: str) -> str:
         while name not in modules and f"{name}.__init__" not in modules:
@@ -163,7 +161,7 @@ def test_what_pages_share_knows_no_page() -> None:
 def test_a_module_says_what_it_is_for() -> None:
     offenders = [
         f"{named(path)} does not begin with what it is for"
-        for path in OURS
+        for path in MODULES
         if not ast.get_docstring(tree(path))
     ]
     assert offenders == []
@@ -182,12 +180,11 @@ def only_locks(path: Path) -> bool:
 def test_only_runs_starts_threads() -> None:
     offenders = [
         f"{named(path)} starts threads"
-        for path in OURS
-        # The lab watches server processes from threads of its own, outside the dashboard; a watch and a scan
-        # hand audits to processes, each with a thread that waits for it; a command serves metrics beside what
-        # it does, and a test's server a test.
+        for path in MODULES
+        # A watch and a scan hand audits to processes, each with a thread that waits for it; a command serves
+        # metrics beside what it does, and a test's server a test.
         if not {*place_of(path)}
-        & {"runs", "probe_registry", "lab", "watch", "scan", "workers", "commands", "testing"}
+        & {"runs", "probe_registry", "watch", "scan", "workers", "commands", "testing"}
         if imports(path) & {"threading", "concurrent.futures", "_thread"} and not only_locks(path)
     ]
     assert offenders == []
@@ -196,7 +193,7 @@ def test_only_runs_starts_threads() -> None:
 NAMED: Final = re.compile("vllm", re.IGNORECASE)
 SERVERS_BY_NAME: Final = {
     "inspector/protocol/engines/": "the seam itself",
-    "inspector/lab/": "runs vLLM",
+    "inspector/matrix/": "what the lab recorded",
     "inspector/commands/": "examples name built-in captures, logs are vLLM's, and the lab runs vLLM",
     "inspector/cli.py": "what the program is for",
     "inspector/data/lint/rules.py": "which spelling of a call it delivers",
@@ -223,7 +220,7 @@ def listed_endpoints(node: ast.AST) -> set[str]:
 
 
 def test_the_table_of_endpoints_is_the_only_one() -> None:
-    own = ("inspector/protocol/wire/endpoints.py", "inspector/protocol/engines/", "inspector/lab/")
+    own = ("inspector/protocol/wire/endpoints.py", "inspector/protocol/engines/", "inspector/matrix/")
     offenders = [
         f"{named(path)}:{node.lineno} lists endpoints"
         for path in MODULES

@@ -90,7 +90,7 @@ def test_the_examples_of_the_library_print_what_the_docs_show(
 
 
 def test_import_inspector_is_light() -> None:
-    heavy = ("inspector.lab", "openai", "rapidfuzz", "starlette", "streamlit", "uvicorn")
+    heavy = ("inspector.matrix", "openai", "rapidfuzz", "starlette", "streamlit", "uvicorn")
     program = f"import sys, inspector; print([name for name in {heavy!r} if name in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True

@@ -56,6 +56,10 @@ def shipped(root: Path) -> dict[str, str]:
 class Fixtures(BuildHookInterface[BuilderConfig]):
     """Adds the fixtures."""
 
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 -- hatchling passes it
-        """Name them."""
-        build_data["force_include"].update(shipped(Path(self.root)))
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Name them; an editable installation reads the checkout."""
+        if version == "editable":
+            # Copies of what pyproject.toml names would become stale; an empty mapping does not replace it.
+            build_data["force_include_editable"] = {"LICENSE": "harmony_inspector.LICENSE"}
+        else:
+            build_data["force_include"].update(shipped(Path(self.root)))

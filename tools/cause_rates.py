@@ -16,7 +16,7 @@ from inspector.capture.errors import CaptureError
 from inspector.files.importers import sniff_and_read
 from inspector.files.store import load
 from inspector.inspection.inspection import Inspection, inspect
-from inspector.lab.results import STAND_IN, MatrixRun, captures_of, load_runs
+from inspector.matrix.results import STAND_IN, MatrixRun, captures_of, load_runs
 from tools.causes import NONE, CauseTable, Right
 
 

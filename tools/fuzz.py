@@ -38,7 +38,7 @@ from inspector.inspection.inspection import Inspection, inspect
 from inspector.inspection.live import LiveInspection
 from inspector.inspection.masking import Standins, masked
 from inspector.inspection.triage import of_content
-from inspector.lab.results import all_runs, captures_of
+from inspector.matrix.results import all_runs, captures_of
 from inspector.protocol.harmony.text import text_of
 from inspector.views.encoding import json_bytes
 from inspector.views.exports import findings_csv

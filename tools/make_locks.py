@@ -31,6 +31,8 @@ def main() -> int:
         words = ["--universal", "--python-version", "3.11", "--generate-hashes", "--no-annotate", "--upgrade"]
         # pip before 23.3 does not apply the pin of `coverage` to `coverage[toml]`.
         words += ["--no-strip-extras"]
+        # Those of the checkout have no hash; .ci/run installs them without a lock.
+        words += ["--no-emit-package", "harmony-inspector", "--no-emit-package", "harmony-inspector-lab"]
         command = ["uv", "pip", "compile", asked, *words, "--quiet", "--output-file", lock]
         command += ["--custom-compile-command", "python -m tools.make_locks"]
         subprocess.run(command, cwd=ROOT, check=True)

@@ -27,10 +27,9 @@ from inspector.issues.catalogue.evidence import FormFacts
 from inspector.issues.catalogue.issue import Issue
 from inspector.issues.catalogue.steps import MEASURED_FILE
 from inspector.issues.findings.forms import token_places
-from inspector.lab.results import STAND_IN, MatrixRun, load_runs, version_key
-from inspector.lab.score import ScriptOutcome
-from inspector.lab.scripts import Script
-from inspector.lab.scripts import load as load_scripts
+from inspector.matrix.results import STAND_IN, MatrixRun, ScriptOutcome, load_runs, version_key
+from inspector.matrix.scripts import Script
+from inspector.matrix.scripts import load as load_scripts
 from inspector.protocol.engines import DEFAULT
 from inspector.protocol.engines.vllm_rust import VLLM_RUST
 from tools.causes import NONE, CauseTable

@@ -8,10 +8,9 @@ from typing import Any
 
 from inspector.analysis.reading import read
 from inspector.capture.capture import Capture, Endpoint
-from inspector.lab.results import MatrixRun, captures_of, load_runs
-from inspector.lab.score import ScriptOutcome
-from inspector.lab.scripts import Script
-from inspector.lab.scripts import load as load_scripts
+from inspector.matrix.results import MatrixRun, ScriptOutcome, captures_of, load_runs
+from inspector.matrix.scripts import Script
+from inspector.matrix.scripts import load as load_scripts
 from inspector.protocol.harmony.reconstruction import Certainty, Reconstruction
 from inspector.protocol.wire.final_messages import reconstructed
 

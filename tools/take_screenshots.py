@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 from playwright.sync_api import Page, sync_playwright
 
-from inspector.lab.process import free_port
+from tests.support.listening import free_port
 
 ROOT = Path(__file__).parent.parent
 SCREENSHOTS = ROOT / "docs" / "screenshots"

@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 import shtab
 
+from inspector.capture.errors import InspectorError
 from inspector.commands.options import Command, Options, required
 from inspector.commands.program import Program
 from inspector.commands.table import PROGRAM
@@ -43,7 +44,11 @@ def _add_commands(parser: ArgumentParser, program: Program) -> None:
     commands = parser.add_subparsers()
     for purposes in program.groups.values():
         for name, purpose in purposes.items():
-            added, command = commands.add_parser(name, help=purpose), program.load(name)
+            added = commands.add_parser(name, help=purpose)
+            try:
+                command = program.load(name)
+            except InspectorError:  # the lab, where it is not installed
+                continue
             if isinstance(command, Program):
                 _add_commands(added, command)
                 continue

@@ -8,7 +8,7 @@ from inspector.commands.options import Command, flag, option
 from inspector.commands.shared import as_json
 from inspector.commands.terminal import print_json, printable, say
 from inspector.fleet.doctor import CheckState, Checkup, check_server
-from inspector.lab.summary import CheckupRow, checkup_rows, fault_rows, release_rows
+from inspector.matrix.checkup import CheckupRow, checkup_rows, fault_rows, release_rows
 
 _EXAMPLE = """example:
   python -m inspector doctor --base-url http://localhost:8000/v1

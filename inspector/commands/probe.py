@@ -44,7 +44,7 @@ from inspector.fleet.probe import (
 )
 from inspector.fleet.probe.planning import SWEEP_WARM_UP
 from inspector.fleet.probe.reporting import progress_line, summary_of
-from inspector.lab.probing import script_asks, script_controls
+from inspector.matrix.requests import script_asks, script_controls
 from inspector.net.client.address import Server
 from inspector.net.runs.registry import FOLDER_VARIABLE
 from inspector.protocol.wire.endpoints import asked_endpoints

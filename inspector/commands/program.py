@@ -19,6 +19,8 @@ class Program:
     load: Callable[[str], "Command[Any] | Program"]
     epilog: str
     version: str = ""
+    others: Callable[[], Mapping[str, str]] = dict
+    """Commands of other distributions, name to purpose; looked up for help and for unknown names."""
 
     @property
     def names(self) -> list[str]:
@@ -28,7 +30,7 @@ class Program:
     def __call__(self, prog: str, words: Sequence[str]) -> int:  # noqa: RET503 -- an error does not return
         """Run the command that the first word names; exits with 2 if it names none."""
         first = next(iter(words), "-")
-        if first in self.names:
+        if first in self.names or first in self.others():
             return self.load(first)(f"{prog} {first}", words[1:])
         parser = self.parser(prog)
         if first.startswith("-"):
@@ -47,7 +49,11 @@ class Program:
         parser.formatter_class = RawDescriptionHelpFormatter
         if self.version:
             parser.add_argument("--version", action="version", version=self.version)
-        for title, commands in self.groups.items():
+        others = self.others()
+        for title, commands in (
+            *self.groups.items(),
+            *([("of other distributions", others)] if others else ()),
+        ):
             group = parser.add_argument_group(title)
             for name, purpose in commands.items():
                 group.add_argument(name, nargs="?", help=purpose)

@@ -17,8 +17,8 @@ from inspector.capture.errors import CaptureError
 from inspector.capture.formats import plural
 from inspector.files.store import Builtin, builtin
 from inspector.files.uploads import Shelf, Upload
-from inspector.lab.results import named_capture as matrix_capture
-from inspector.lab.scripts import load as lab_scripts
+from inspector.matrix.results import named_capture as matrix_capture
+from inspector.matrix.scripts import load as lab_scripts
 from inspector.net.reference_clients import ClientReading, python_reading
 from inspector.net.runs.registry import registry
 from inspector.net.runs.run import LiveRun, RunState

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from inspector.analysis.event_schema import ViolationCode, schema_violations, violations_sentence
 from inspector.capture.capture import Capture, Event
 from inspector.files.store import builtin, load
-from inspector.lab.clients import load_clients
-from inspector.lab.results import capture_name, captures_of, every_run, named_capture
-from inspector.lab.score import ScriptOutcome
+from inspector.matrix.clients import load_clients
+from inspector.matrix.results import ScriptOutcome, capture_name, captures_of, every_run, named_capture
 from tools.make_event_fields import event_fields
 
 

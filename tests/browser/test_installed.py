@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from inspector.lab.process import free_port
 from tests.browser.conftest import ROOT, waited
+from tests.support.listening import free_port
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,12 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert top == {"inspector", "harmony_inspector_pytest.py"}, (
         "one top-level package and the plugin, no pages or fixtures where others may have theirs"
     )
-    (packages / "needed.pth").write_text(sysconfig.get_path("purelib"))
+    needed = folder / "needed"
+    needed.mkdir()
+    for path in Path(sysconfig.get_path("purelib")).iterdir():
+        if "harmony_inspector" not in path.name:  # the checkout, and its lab
+            (needed / path.name).symlink_to(path)
+    (packages / "needed.pth").write_text(str(needed))
     return home / "bin" / "harmony-inspector"
 
 
@@ -86,3 +91,15 @@ def test_the_commands_know_the_built_in_captures_and_probe_the_installed_server(
     audited = run("audit", f"probe/{capture}")
     assert audited.returncode == 1
     assert "The server leaked 2 reasoning tokens into the answer" in audited.stdout
+
+
+def test_the_lab_is_a_distribution_of_its_own(program: Path, tmp_path: Path) -> None:
+    command = [str(program), "lab", "scripts", "--json"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "pip install -e . -e lab" in done.stderr
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    words = ["install", "--no-build-isolation", "--no-deps", str(ROOT / "lab")]
+    subprocess.run([*pip, "--python", str(program.with_name("python")), *words], check=True)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert {row["name"] for row in json.loads(done.stdout)} >= {"plain", "tool_call"}

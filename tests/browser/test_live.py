@@ -12,9 +12,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from inspector.files.store import load
-from inspector.lab.process import free_port
 from tests.browser.conftest import pick, reader
-from tests.support.listening import listening
+from tests.support.listening import free_port, listening
 from tests.support.raw_server import Answer, raw_server, sse, stream
 from tests.support.upstreams import Echo
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from inspector.lab.results import every_run as matrix_runs
-from inspector.lab.results import unique_runs
+from inspector.matrix.results import every_run as matrix_runs
+from inspector.matrix.results import unique_runs
 
 Open = Callable[..., Page]
 CELL = re.compile("0.14.1, tool_call: silent loss")

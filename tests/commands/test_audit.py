@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from inspector.files.store import save
-from inspector.lab.results import named_capture
+from inspector.matrix.results import named_capture
 from tests.support.command import inspector
 from tests.support.streams import LEAK, chat
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from inspector.cli import main
-from inspector.lab.process import free_port
+from tests.support.listening import free_port
 from tests.support.raw_server import page, raw_server, sse, stream
 from tests.support.streams import chat
 

@@ -10,7 +10,7 @@ from tests.support.programs import bounded
 
 ROOT = Path(__file__).parents[2]
 ASKED = "import signal; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
-STARTED = f"import subprocess, sys, tests.conftest; subprocess.run([sys.executable, '-c', {ASKED!r}])"
+STARTED = f"import subprocess, sys, conftest; subprocess.run([sys.executable, '-c', {ASKED!r}])"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="shells of Unix")

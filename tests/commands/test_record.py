@@ -10,9 +10,9 @@ import pytest
 
 from inspector.cli import main
 from inspector.files.store import load
-from inspector.lab.process import free_port
 from tests.support.answers import DONE, SAID, answering
 from tests.support.command import inspector
+from tests.support.listening import free_port
 from tests.support.raw_server import Answer, raw_server, sse, stream
 
 _RECORD = """

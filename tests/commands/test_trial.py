@@ -12,8 +12,8 @@ import pytest
 
 from inspector.cli import main
 from inspector.files.store import load
-from inspector.lab.process import free_port
 from tests.support.answers import CHAT, DONE, SAID
+from tests.support.listening import free_port
 from tests.support.programs import bounded
 from tests.support.raw_server import Answer, Asked, RawServer, page, raw_server, stream
 

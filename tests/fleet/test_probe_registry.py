@@ -4,9 +4,9 @@ from pathlib import Path
 
 from inspector.fleet.probe import Budget
 from inspector.fleet.probe_registry import KEPT, ProbeRun, Probes
-from inspector.lab.process import free_port
 from inspector.net.runs.registry import Registry
 from tests.support.answers import CHAT, DONE, SAID, counted
+from tests.support.listening import free_port
 from tests.support.probes import plan
 from tests.support.raw_server import Answer, raw_server, stream
 

@@ -14,7 +14,7 @@ from inspector.inspection.inspection import Inspection, inspect
 from inspector.issues import Situation, catalogue, diagnose_capture, steps_for
 from inspector.issues.advice import known_faults
 from inspector.issues.catalogue.versions import as_version
-from inspector.lab.results import STAND_IN, MatrixRun, all_runs, captures_of, load_runs
+from inspector.matrix.results import STAND_IN, MatrixRun, all_runs, captures_of, load_runs
 from inspector.protocol.engines import DEFAULT, ENGINES
 from inspector.protocol.wire.strip_ids import without_token_ids
 from inspector.views.report.facts import facts

@@ -16,7 +16,7 @@ from inspector.inspection.inspection import inspect
 from inspector.issues import Situation, diagnose_capture, first_step, issues
 from inspector.issues.catalogue.issue import Confidence
 from inspector.issues.catalogue.versions import as_version
-from inspector.lab.results import captures_of, load_runs
+from inspector.matrix.results import captures_of, load_runs
 from inspector.views.report.facts import facts
 from inspector.views.rows import issue_row
 from inspector.views.summary import fix_words, fixes

@@ -16,7 +16,7 @@ from inspector.issues.catalogue.issue import Issue
 from inspector.issues.catalogue.table import catalogue, read_catalogue
 from inspector.issues.findings.diagnose import answers_of_findings
 from inspector.issues.findings.forms import request_holds, token_places
-from inspector.lab import scripts
+from inspector.matrix import scripts
 from inspector.protocol.harmony.violations import Violation
 from inspector.protocol.harmony.vocab import MARKERS, encode
 

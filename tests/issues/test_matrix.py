@@ -8,7 +8,7 @@ from inspector import Endpoint, Kind
 from inspector.analysis.audit import explain
 from inspector.analysis.audit.facts import Missing
 from inspector.issues.catalogue.table import issues
-from inspector.lab.results import MatrixRun, all_runs
+from inspector.matrix.results import MatrixRun, all_runs
 from tests.support.matrix import Seen, seen, seen_with_script
 
 REFUSALS = {Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER}

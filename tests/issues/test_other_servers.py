@@ -10,7 +10,7 @@ from inspector.files.store import FIXTURES
 from inspector.inspection.inspection import Inspection, diagnose, inspect
 from inspector.issues import Situation, catalogue, links_for, steps_for
 from inspector.issues.ranking import possible_on
-from inspector.lab.results import OTHER_SERVERS, MatrixRun, captures_of, load_runs
+from inspector.matrix.results import OTHER_SERVERS, MatrixRun, captures_of, load_runs
 from inspector.protocol.engines import DEFAULT, ENGINES, UNKNOWN, Engine
 from inspector.views.summary import fixes
 from tests.support.tiers import part

@@ -14,7 +14,7 @@ from inspector.issues import Situation, catalogue, first_step, issues, situation
 from inspector.issues.catalogue.steps import MEASURED_FILE, measured
 from inspector.issues.catalogue.table import read_catalogue
 from inspector.issues.catalogue.versions import as_version
-from inspector.lab.results import STAND_IN, load_runs, version_key
+from inspector.matrix.results import STAND_IN, load_runs, version_key
 from inspector.protocol.engines import DEFAULT, ENGINES
 from tests.support.entries import ENTRY, written
 from tests.support.streams import GOOD, chat

@@ -7,7 +7,7 @@ import pytest
 
 from inspector.capture.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.files.store import builtin, load
-from inspector.lab.results import named_capture
+from inspector.matrix.results import named_capture
 from inspector.net.reference_clients import ClientOutcome, python_reading
 
 SDK_FAILS = [

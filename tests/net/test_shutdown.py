@@ -14,8 +14,8 @@ import pytest
 
 from inspector.files.store import load
 from inspector.inspection.inspection import inspect
-from inspector.lab.process import free_port
 from tests.support.answers import CHAT, SAID
+from tests.support.listening import free_port
 from tests.support.programs import bounded
 from tests.support.raw_server import Asked, chunked, raw_server, stream
 

@@ -14,13 +14,13 @@ from inspector import Endpoint
 from inspector.capture.capture import End
 from inspector.cli import main
 from inspector.files.store import builtin, load
-from inspector.lab.process import free_port
 from inspector.net.client.failures import connection_failure, refusal
 from inspector.net.client.outcome import OutcomeKind, RequestOutcome
 from inspector.net.runs.registry import registry as live_registry
 from inspector.net.tap import configured_upstreams
 from pages.parts.live.request_form import matching
 from pages.ui.servers import server_of
+from tests.support.listening import free_port
 from tests.support.pages import banner
 from tests.support.raw_server import Answer, Asked, page, raw_server, sse, stream
 

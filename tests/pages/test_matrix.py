@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from inspector.lab.results import all_runs, capture_name, unique_runs
-from inspector.lab.results import every_run as matrix_runs
-from inspector.lab.results import named_capture as matrix_capture
+from inspector.matrix.results import all_runs, capture_name, unique_runs
+from inspector.matrix.results import every_run as matrix_runs
+from inspector.matrix.results import named_capture as matrix_capture
 from pages.ui.captures import title
 from tests.support.pages import drawn
 

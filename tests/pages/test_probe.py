@@ -10,14 +10,13 @@ from streamlit.testing.v1 import AppTest
 
 from inspector.fleet.probe import summary
 from inspector.fleet.probe_registry import probes
-from inspector.lab.process import free_port
 from inspector.net.playback import PlaybackSettings, playback_routes
 from inspector.net.runs.registry import registry
 from pages.parts.probe import plots
 from pages.ui.state import Session
 from tests.support.answers import counted
 from tests.support.builtin import CAPTURES, TOOL
-from tests.support.listening import listening
+from tests.support.listening import free_port, listening
 from tests.support.pages import tables
 from tests.support.probes import row, rows
 from tests.support.raw_server import page, raw_server

@@ -10,14 +10,13 @@ from streamlit.testing.v1 import AppTest
 
 import inspector
 from inspector.files.store import builtin as builtin_captures
-from inspector.lab.process import free_port
 from inspector.net.client.address import Server
 from inspector.net.client.request import LiveRequest
 from inspector.net.playback import playback_routes
 from inspector.net.playback.selection import fits
 from inspector.net.runs.registry import FOLDER_VARIABLE, Registry
 from inspector.net.runs.registry import registry as live_registry
-from tests.support.listening import listening
+from tests.support.listening import free_port, listening
 from tests.support.pages import banner, drawn
 from tests.support.strips import unpacked
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 
-from inspector.lab.process import free_port
+from tests.support.listening import free_port
 from tests.support.loops import has_uvloop, on_loop
 
 __all__ = ["dashboard"]

@@ -1,4 +1,4 @@
-"""ASGI apps served by a real uvicorn, and answers kept as captures."""
+"""Free ports, ASGI apps served by a real uvicorn, and answers kept as captures."""
 
 import socket
 import threading
@@ -11,7 +11,20 @@ from starlette.types import ASGIApp
 from inspector.capture.capture import Capture, End, Event, Header
 from inspector.commands.serving import uvicorn_server
 
-__all__ = ["Kept", "listening"]
+__all__ = ["Kept", "free_port", "listening"]
+
+_RESERVED: set[int] = set()
+"""Ports that `free_port` returned: a server listens on one only seconds later."""
+
+
+def free_port() -> int:
+    """A free port of the loopback address that this process has not used yet."""
+    while True:
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            port: int = probe.getsockname()[1]
+        if port not in _RESERVED:
+            _RESERVED.add(port)
+            return port
 
 
 @contextmanager

@@ -9,10 +9,9 @@ from inspector import Endpoint, Finding
 from inspector.analysis.audit import FieldTexts, Rejection
 from inspector.analysis.audit.verdict import Verdict
 from inspector.inspection.inspection import Inspection
-from inspector.lab.results import MatrixRun, all_runs, captures_of
-from inspector.lab.score import Score
-from inspector.lab.scripts import Script
-from inspector.lab.scripts import load as lab_scripts
+from inspector.matrix.results import MatrixRun, Score, all_runs, captures_of
+from inspector.matrix.scripts import Script
+from inspector.matrix.scripts import load as lab_scripts
 from tests.support.tiers import part
 
 __all__ = ["Seen", "seen", "seen_with_script"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from inspector.capture.capture import Capture, End, Endpoint, EventKind, Header, render
 from inspector.files.store import FIXTURES, load_all
-from inspector.lab.results import all_runs, captures_of
+from inspector.matrix.results import all_runs, captures_of
 
 __all__ = ["JSON", "File", "Place", "kinds_of_places", "mutated", "mutated_files", "with_value"]
 

@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from inspector.capture.capture import Endpoint
-from inspector.lab.results import MatrixRun
-from inspector.lab.score import Score, ScriptOutcome
+from inspector.matrix.results import MatrixRun, Score, ScriptOutcome
 
 __all__ = ["front_end_run", "made_run"]
 

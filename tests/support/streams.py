@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from inspector.capture.capture import Capture, End, Endpoint, Event, Header
-from inspector.lab.results import all_runs
-from inspector.lab.results import capture_of as matrix_capture
+from inspector.matrix.results import all_runs
+from inspector.matrix.results import capture_of as matrix_capture
 from inspector.protocol.harmony.vocab import encode
 
 __all__ = [

@@ -12,9 +12,8 @@ from inspector.files.store import FIXTURES
 from inspector.files.store import load as load_captures
 from inspector.inspection.inspection import inspect
 from inspector.issues import issues
-from inspector.lab.results import STAND_IN, MatrixRun, capture_of, load_runs
-from inspector.lab.score import ScriptOutcome
-from inspector.lab.scripts import load as load_scripts
+from inspector.matrix.results import STAND_IN, MatrixRun, ScriptOutcome, capture_of, load_runs
+from inspector.matrix.scripts import load as load_scripts
 from tools.cause_rates import Mode, as_mode
 from tools.causes import CauseTable, Right, load
 

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 
 def asked(file: str) -> list[Requirement]:
     lines = [line.strip() for line in (ROOT / file).read_text("utf-8").splitlines()]
-    found = [Requirement(line) for line in lines if line and not line.startswith(("#", "-r"))]
+    found = [Requirement(line) for line in lines if line and not line.startswith(("#", "-r", "-e"))]
     for line in lines:
         if line.startswith("-r "):
             found += asked(line.removeprefix("-r "))

@@ -16,7 +16,7 @@ from inspector.capture.capture import Capture
 from inspector.cli import main
 from inspector.files.store import builtin, load, load_all
 from inspector.inspection.inspection import Inspection, inspect
-from inspector.lab.results import all_runs, capture_of
+from inspector.matrix.results import all_runs, capture_of
 from inspector.views.rows import audit_dict
 from tests.support.command import ROOT
 from tools.make_schema import schema, text

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from inspector.lab.results import all_runs
+from inspector.matrix.results import all_runs
 from inspector.protocol.harmony.reconstruction import reconstruct
 from inspector.protocol.harmony.spelling import ReportedMessage as Message
 from tools.reconstruction_rates import Grade, MessageSource, grade, run_reconstructions

@@ -6,7 +6,7 @@ import pytest
 
 import inspector
 from inspector.files.store import FIXTURES
-from inspector.lab.results import MatrixRun, captures_of, every_run
+from inspector.matrix.results import MatrixRun, captures_of, every_run
 from tests.support.pictures import check
 from tests.support.tiers import part
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from functools import cache
-from importlib.metadata import entry_points
 from typing import Final
 
 from inspector.capture.capture import Capture
 from inspector.capture.errors import CaptureError, InspectorError
+from inspector.capture.installed import distribution_of, installed, loaded
 from inspector.files.importers.importer import Content, Importer, read_as
 
 GROUP: Final = "harmony_inspector.importers"
@@ -32,13 +32,9 @@ def read_by_installed(content: Content) -> list[Capture] | None:
 def _installed() -> Sequence[tuple[str, Importer]]:
     """Each with the words that name it in errors."""
     importers = []
-    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
-        distribution = entry.dist.name if entry.dist is not None else "an unknown distribution"
-        name = f"the importer {entry.name!r} of {distribution}"
-        try:
-            importer = entry.load()
-        except Exception as error:
-            raise InspectorError(f"{name} cannot be loaded ({type(error).__name__}: {error})") from error
+    for entry in installed(GROUP).values():
+        name = f"the importer {entry.name!r} of {distribution_of(entry)}"
+        importer = loaded(entry, name)
         if not isinstance(importer, Importer):
             raise InspectorError(f"{name} is not an `Importer`, but {type(importer).__name__}")
         importers.append((name, importer))

@@ -4,7 +4,7 @@ import streamlit as st
 
 from inspector import InspectorError
 from inspector.fleet.doctor import CheckState, check_server
-from inspector.lab.summary import CheckupRow, checkup_rows, fault_rows
+from inspector.matrix.checkup import CheckupRow, checkup_rows, fault_rows
 from inspector.net.client.address import Server
 from pages.ui import state
 from pages.ui.errors import show_error

@@ -6,10 +6,9 @@ from typing import Final, NamedTuple
 import streamlit as st
 
 from inspector import Endpoint
-from inspector.lab.headline import column_label, release_name
-from inspector.lab.results import MatrixRun, unique_runs
-from inspector.lab.servers.table import SERVERS as LAB_SERVERS
-from inspector.lab.standin.steps import UNSTREAMED
+from inspector.matrix.headline import column_label, release_name
+from inspector.matrix.results import UNSTREAMED, MatrixRun, unique_runs
+from inspector.matrix.servers import SERVERS as LAB_SERVERS
 from pages.ui.state import went_back
 
 ENDPOINTS: Final = (Endpoint.CHAT, Endpoint.RESPONSES, Endpoint.COMPLETIONS)
@@ -166,7 +165,7 @@ def columns(runs: Sequence[MatrixRun], chosen: MatrixFilter) -> dict[str, Matrix
 def _is_shown_at(run: MatrixRun, step: str) -> bool:
     """Whether a run has this step; one of a server with steps of one token only has each streamed step."""
     server = LAB_SERVERS.get(run.front_end)
-    if server is None or step in server.conditions or step == UNSTREAMED:
+    if server is None or server.steps_vary or step == UNSTREAMED:
         return run.step == step
     return run.step == "1"
 

@@ -8,13 +8,12 @@ import streamlit as st
 
 from inspector import Endpoint
 from inspector.analysis.audit.kinds import kind_label
-from inspector.lab.changes import change_sentence, shifts, twin_of
-from inspector.lab.clients import ClientMatrix
-from inspector.lab.headline import release_name
-from inspector.lab.results import MatrixRun, capture_name
-from inspector.lab.score import ScriptOutcome
-from inspector.lab.scripts import Script
-from inspector.lab.servers.table import SERVERS as LAB_SERVERS
+from inspector.matrix.changes import change_sentence, shifts, twin_of
+from inspector.matrix.clients import ClientMatrix
+from inspector.matrix.headline import release_name
+from inspector.matrix.results import MatrixRun, ScriptOutcome, capture_name
+from inspector.matrix.scripts import Script
+from inspector.matrix.servers import SERVERS as LAB_SERVERS
 from pages.parts.matrix import choosing
 from pages.ui import pickers
 

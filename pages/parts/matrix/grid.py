@@ -5,10 +5,9 @@ from typing import Final
 
 import streamlit as st
 
-from inspector.lab.results import MatrixRun
-from inspector.lab.score import ScriptOutcome
-from inspector.lab.table import ClassRows, ScriptRow
-from inspector.lab.table import totals as matrix_totals
+from inspector.matrix.results import MatrixRun, ScriptOutcome
+from inspector.matrix.table import ClassRows, ScriptRow
+from inspector.matrix.table import totals as matrix_totals
 from pages.ui.assets import sheet
 from pages.ui.modules import loader
 

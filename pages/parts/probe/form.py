@@ -19,8 +19,8 @@ from inspector.fleet.probe import (
 )
 from inspector.fleet.probe.planning import SWEEP_WARM_UP
 from inspector.fleet.probe_registry import ProbeRun, probes
-from inspector.lab.probing import script_asks, script_controls
-from inspector.lab.scripts import load as lab_scripts
+from inspector.matrix.requests import script_asks, script_controls
+from inspector.matrix.scripts import load as lab_scripts
 from inspector.net.client.address import Server
 from inspector.net.client.request import LiveRequest
 from inspector.protocol.wire.endpoints import asked_endpoints

@@ -6,8 +6,8 @@ from typing import Final
 import streamlit as st
 
 from inspector.analysis.event_schema import SchemaViolation
-from inspector.lab.clients import load_clients as matrix_clients
-from inspector.lab.results import every_run as matrix_runs
+from inspector.matrix.clients import load_clients as matrix_clients
+from inspector.matrix.results import every_run as matrix_runs
 from pages.ui import captures
 from pages.ui.captures import Chosen
 from pages.ui.rows import rows

@@ -13,7 +13,7 @@ from inspector.analysis.audit import Finding
 from inspector.analysis.audit.verdict import Level
 from inspector.capture.capture import Capture, EventKind
 from inspector.inspection.inspection import Inspection
-from inspector.lab.results import MatrixRun, captures_of, every_run
+from inspector.matrix.results import MatrixRun, captures_of, every_run
 from tests.support.recut import merged, split
 
 _RUNS = {

@@ -12,7 +12,7 @@ from inspector.capture.capture import Capture, Endpoint, Event, EventKind, Heade
 from inspector.files.importers import sniff_and_read
 from inspector.files.store import FIXTURES, builtin, load, loads
 from inspector.inspection.inspection import Inspection, inspect
-from inspector.lab.results import MatrixRun, all_runs
+from inspector.matrix.results import MatrixRun, all_runs
 from inspector.protocol.harmony.vocab import encode
 from tests.support.matrix import seen
 from tests.support.streams import CLOSED, GOOD, LEAK, Step, chat

@@ -12,8 +12,8 @@ from inspector.analysis.audit.facts import Implied, Missing
 from inspector.analysis.audit.rejection import UnsentKind, culprit, header_words
 from inspector.analysis.reading import read
 from inspector.capture.capture import Capture, End, Endpoint, Event, Header
-from inspector.lab.results import all_runs
-from inspector.lab.scripts import Script
+from inspector.matrix.results import all_runs
+from inspector.matrix.scripts import Script
 from inspector.protocol.harmony.parser_errors import ParserError, RejectionReason, parser_error
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.tracker import HarmonyTracker

@@ -6,8 +6,7 @@ import pytest
 
 from inspector import Endpoint, Kind, Level, Severity
 from inspector.analysis.audit import explain
-from inspector.lab.results import all_runs
-from inspector.lab.score import ScriptOutcome
+from inspector.matrix.results import ScriptOutcome, all_runs
 from tests.support.matrix import Seen, seen
 
 HEADER_UNTOLD = {

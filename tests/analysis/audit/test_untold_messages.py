@@ -9,7 +9,7 @@ from inspector.analysis.audit.verdict import Level
 from inspector.capture.capture import Capture, Endpoint
 from inspector.files.store import FIXTURES
 from inspector.inspection.inspection import Inspection, inspect
-from inspector.lab.results import captures_of, load_runs
+from inspector.matrix.results import captures_of, load_runs
 from inspector.protocol.harmony.reconstruction import Certainty
 
 _REAL = FIXTURES / "matrix"

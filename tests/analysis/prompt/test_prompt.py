@@ -24,7 +24,7 @@ from inspector.analysis.prompt import (
 )
 from inspector.analysis.reading import read
 from inspector.files.store import builtin
-from inspector.lab.results import all_runs, captures_of
+from inspector.matrix.results import all_runs, captures_of
 from inspector.protocol.harmony.vocab import encode, encode_plain
 from inspector.views.prompt_blocks import prompt_blocks, prompt_label
 from inspector.views.prompt_rows import prompt_row, prompt_token_rows

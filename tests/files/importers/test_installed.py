@@ -1,13 +1,13 @@
 """Importers of other distributions: found by their entry point, asked last, named in their errors."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[3]
+from tests.support.distributions import add_distribution
+
 MODULE = """
 from inspector import loads
 from inspector.files.importers import Importer
@@ -24,16 +24,10 @@ IMPORTER = Importer(
 
 def audited(folder: Path, *, read: str, name: str = "IMPORTER") -> "subprocess.CompletedProcess[str]":
     """`audit` of a file of that format, with a distribution of that importer beside this one."""
-    (folder / "my_package.py").write_text(MODULE.format(read=read))
-    information = folder / "my_package-1.dist-info"
-    information.mkdir()
-    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: my-package\nVersion: 1\n")
-    (information / "entry_points.txt").write_text(
-        f"[harmony_inspector.importers]\nmy_log = my_package:{name}\n"
-    )
+    entry_points = f"[harmony_inspector.importers]\nmy_log = my_package:{name}\n"
+    environment = add_distribution(folder, MODULE.format(read=read), entry_points)
     log = folder / "log"
     log.write_text("MYLOG [200005, 17196, 200008, 12194, 200002]")
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(folder)])}
     command = [sys.executable, "-m", "inspector", "audit", log.name]
     return subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False

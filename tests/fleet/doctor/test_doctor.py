@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from inspector.fleet.doctor import Check, CheckState, Checkup, check_server
-from inspector.lab.process import free_port
 from inspector.net.client.address import Server
 from inspector.protocol.harmony.vocab import encode
+from tests.support.listening import free_port
 from tests.support.raw_server import Answer, Asked, page, raw_server, sse, stream
 from tests.support.streams import Step, chat
 

@@ -19,12 +19,11 @@ from inspector.fleet.probe.loads import levels_of
 from inspector.fleet.probe.planning import Plan
 from inspector.fleet.probe.reporting import summary_of
 from inspector.fleet.probe.sender import retry_after
-from inspector.lab.process import free_port
 from inspector.net.playback import PlaybackSettings, playback_routes
 from inspector.protocol.harmony.vocab import encode
 from tests.support.answers import CHAT, DONE, SAID
 from tests.support.builtin import CAPTURES, TOOL, WHOLE
-from tests.support.listening import listening
+from tests.support.listening import free_port, listening
 from tests.support.probes import files, plan, probed
 from tests.support.raw_server import Answer, Asked, page, raw_server, sse, stream
 from tests.support.streams import chat_chunk

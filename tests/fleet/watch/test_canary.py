@@ -9,10 +9,10 @@ from inspector.cli import main
 from inspector.files.store import load
 from inspector.fleet.watch import Keep, Retention, Watch
 from inspector.fleet.watch.canary import Canary, usual_requests
-from inspector.lab.process import free_port
 from inspector.net.client.address import Server
 from inspector.net.client.request import LiveRequest
 from tests.support.builtin import TOOL, WHOLE
+from tests.support.listening import free_port
 from tests.support.told import Told, value
 
 

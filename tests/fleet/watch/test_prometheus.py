@@ -18,9 +18,9 @@ from urllib.parse import urlencode
 import httpx
 import pytest
 
-from inspector.lab.process import free_port
 from tests.support.builtin import TOOL, WHOLE
 from tests.support.command import ROOT
+from tests.support.listening import free_port
 
 RULES = ROOT / "monitoring" / "alerts.yml"
 BOARD = ROOT / "monitoring" / "grafana.json"

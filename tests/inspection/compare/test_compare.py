@@ -13,8 +13,8 @@ from inspector.capture.capture import Capture, ClosedBy, End, Endpoint, Event, H
 from inspector.files.store import builtin, load
 from inspector.inspection.compare import Apart, Comparison, Divergence, Outcome, compare, compare_all
 from inspector.inspection.inspection import Inspection, inspect
-from inspector.lab.results import all_runs as matrix_runs
-from inspector.lab.results import capture_of as matrix_capture
+from inspector.matrix.results import all_runs as matrix_runs
+from inspector.matrix.results import capture_of as matrix_capture
 from inspector.protocol.harmony.vocab import encode
 from inspector.views.comparison_rows import comparison_row, comparison_summary, difference_rows, timing_rows
 from tests.support.streams import CLOSED, GOOD, LEAK, LOSS, PIECES, Step, aborted, chat, chat_chunk

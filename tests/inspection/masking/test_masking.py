@@ -17,7 +17,7 @@ from inspector.inspection.inspection import inspect
 from inspector.inspection.masking import MaskingFailed, Standins, masked
 from inspector.inspection.masking.capture import findings_of
 from inspector.inspection.masking.vocabulary import GRAMMAR, KEYS
-from inspector.lab.results import capture_of, every_run
+from inspector.matrix.results import capture_of, every_run
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.vocab import Marker, encode, encode_plain, token_bytes
 from tests.support.builtin import TOOL

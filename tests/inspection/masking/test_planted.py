@@ -13,7 +13,7 @@ import pytest
 from inspector.capture.capture import Capture, End, Endpoint, Event, EventKind, Header, render
 from inspector.files.store import FIXTURES, load_all
 from inspector.inspection.masking import MaskingFailed, Standins, masked
-from inspector.lab.results import captures_of, every_run
+from inspector.matrix.results import captures_of, every_run
 from inspector.protocol.wire.stream import loads
 from tests.support.builtin import CAPTURES
 

@@ -7,7 +7,7 @@ import pytest
 
 from inspector.files.store import FIXTURES, load_all
 from inspector.inspection.masking.vocabulary import CHOSEN_NAMES, FREE, IDS, KEPT, KEYS, NAMES, WORDED
-from inspector.lab.results import captures_of, every_run
+from inspector.matrix.results import captures_of, every_run
 from inspector.protocol.engines import ENGINES, GATEWAYS
 from inspector.protocol.engines.replays import replayed_from
 from inspector.protocol.wire.endpoints import ASKED

@@ -11,7 +11,6 @@ import pytest
 from inspector.analysis.audit import Kind
 from inspector.capture.capture import Endpoint, EventKind
 from inspector.inspection.inspection import inspect
-from inspector.lab.process import free_port
 from inspector.net.client.address import Server
 from inspector.net.client.outcome import OutcomeKind
 from inspector.net.client.request import LiveRequest
@@ -19,6 +18,7 @@ from inspector.net.runs.registry import Registry
 from inspector.protocol.harmony.vocab import encode
 from tests.support.answers import CHAT, DONE, SAID, answering, certificate
 from tests.support.asked import REQUEST, ask, kinds
+from tests.support.listening import free_port
 from tests.support.raw_server import Asked, RawServer, page, raw_server, sse, stream
 from tests.support.streams import chat_chunk
 

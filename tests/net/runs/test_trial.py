@@ -8,12 +8,12 @@ import pytest
 
 from inspector.capture.errors import InspectorError
 from inspector.inspection.inspection import inspect
-from inspector.lab.process import free_port
 from inspector.net.client.address import Server
 from inspector.net.client.request import LiveRequest
 from inspector.net.runs.registry import TRIALS_KEPT, Registry
 from inspector.net.runs.trial import AT_ONCE, RUNS_AT_MOST, Trial, has_output
 from tests.support.answers import CHAT, DONE, SAID
+from tests.support.listening import free_port
 from tests.support.raw_server import Answer, Asked, RawServer, page, raw_server, stream
 
 REQUEST = LiveRequest(model="openai/gpt-oss-20b", prompt="Hello")

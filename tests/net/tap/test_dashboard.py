@@ -22,13 +22,12 @@ from inspector.capture.capture import Capture
 from inspector.capture.errors import InspectorError
 from inspector.files.store import load
 from inspector.inspection.inspection import inspect
-from inspector.lab.process import free_port
 from inspector.net.playback import PlaybackSettings, playback_routes
 from inspector.net.runs.registry import Registry
 from inspector.net.tap import DashboardTap, parse_upstreams
 from tests.support.builtin import CAPTURES, RESPONSES, TEXT, WHOLE
 from tests.support.dashboard import dashboard
-from tests.support.listening import Kept, listening
+from tests.support.listening import Kept, free_port, listening
 from tests.support.loops import LOOPS
 from tests.support.upstreams import SSE, Echo, Flood, raw, sent
 

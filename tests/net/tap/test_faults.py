@@ -11,8 +11,8 @@ import pytest
 from inspector.analysis.audit import Kind
 from inspector.capture.capture import Capture, ClosedBy, EventKind
 from inspector.inspection.inspection import inspect
-from inspector.lab.process import free_port
 from tests.support.answers import CHAT, DONE, SAID, answering, certificate
+from tests.support.listening import free_port
 from tests.support.raw_server import chunked, page, raw_server, sse, stream
 from tests.support.upstreams import ask, tapped
 

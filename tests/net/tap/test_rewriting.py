@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from inspector.analysis.reading import read
 from inspector.capture.capture import Capture, Endpoint
 from inspector.inspection.inspection import inspect
-from inspector.lab.results import all_runs, capture_of
+from inspector.matrix.results import all_runs, capture_of
 from inspector.net.tap import rewriting
 from inspector.net.tap.rewriting import EventRewriter, ask_for_ids, body_without_ids
 from inspector.protocol.wire.strip_ids import (

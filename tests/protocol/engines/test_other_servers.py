@@ -8,9 +8,8 @@ from inspector.analysis.audit import Severity
 from inspector.analysis.reading import Evidence
 from inspector.inspection.compare import Outcome, compare
 from inspector.inspection.inspection import inspect
-from inspector.lab.results import MatrixRun, captures_of, load_runs, named_capture
-from inspector.lab.score import ScriptOutcome
-from inspector.lab.scripts import load
+from inspector.matrix.results import MatrixRun, ScriptOutcome, captures_of, load_runs, named_capture
+from inspector.matrix.scripts import load
 
 ROOT = Path(__file__).parents[3]
 SCRIPTS = {script.name: script for script in load()}

@@ -11,7 +11,7 @@ from inspector import load_all
 from inspector.inspection.inspection import Inspection, inspect
 from inspector.issues import diagnose_capture, issues, steps_for
 from inspector.issues.json_rows import diagnosis_row
-from inspector.lab.results import captures_of, every_run
+from inspector.matrix.results import captures_of, every_run
 from inspector.views.report.facts import facts
 from inspector.views.report.reports import html_report, markdown_report
 from inspector.views.rows import audit_dict, issue_row

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shlex
-import socket
 import subprocess
 import sys
 from base64 import b64encode
@@ -29,6 +28,7 @@ from inspector.views.audit_result import AuditResult
 from inspector.views.report import html_report, markdown_report
 from inspector.views.report.player import script
 from tests.support.hostile import hostile
+from tests.support.listening import free_port
 from tests.support.streams import GOOD, LEAK, Step, aborted, chat, chat_chunk
 
 ROOT = Path(__file__).parents[3]
@@ -383,13 +383,6 @@ def run(command: str, folder: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         words, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
     )
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
 
 
 @contextmanager

@@ -1,0 +1,79 @@
+"""A server check as rows for the page and the command, with the lab's results for the release."""
+
+from typing import Any, Final, NamedTuple
+
+from inspector.capture.formats import count
+from inspector.fleet.doctor import CheckState, Checkup
+from inspector.matrix.results import UNSTREAMED, ScriptOutcome, every_run, unique_runs
+from inspector.protocol.engines import DEFAULT, Engine
+from inspector.protocol.engines.vllm_rust import VLLM_RUST
+
+_FRONT_ENDS: Final = {DEFAULT.name: "python", VLLM_RUST.name: "rust"}
+"""The front ends that the lab tests, by the name of their engine."""
+
+
+def release_rows(version: str | None, engine: Engine = DEFAULT) -> list[dict[str, Any]]:
+    """One row per endpoint and stream interval: number of scripts, and how many had each outcome.
+
+    `version` as a server reports it, with or without a local part (`0.14.1+cpu`); no rows for an
+    untested release or front end.
+    """
+    front_end = _FRONT_ENDS.get(engine.name)
+    rows: list[dict[str, Any]] = []
+    for run in unique_runs(every_run()):
+        if run.version != (version or "").split("+")[0] or run.front_end != front_end:
+            continue
+        for endpoint in sorted({endpoint for endpoint, _ in run.scores}):
+            outcomes = [score.outcome for (at, _), score in run.scores.items() if at is endpoint]
+            rows.append(
+                {
+                    "endpoint": str(endpoint),
+                    "stream_interval": run.stream_interval,
+                    "steps": run.step,
+                    "front_end": run.front_end,
+                    "engine": run.engine,
+                    "scripts": len(outcomes),
+                    **{str(outcome): outcomes.count(outcome) for outcome in ScriptOutcome},
+                }
+            )
+    return rows
+
+
+def release_words(row: dict[str, Any]) -> str:
+    """A row as a line."""
+    return (
+        f"{row['endpoint']}, {_step(row['steps'])}, {row['scripts']} scripts: "
+        f"{row['whole']} complete, {row['told']} error reported, {row['silent']} silent loss"
+    )
+
+
+def _step(step: str) -> str:
+    if step == UNSTREAMED:
+        return "not streamed"
+    return f"{count(int(step), 'token')} per step" if step.isdigit() else f"{step} steps"
+
+
+class CheckupRow(NamedTuple):
+    """One line of a server check, the same on the page and in the command."""
+
+    state: CheckState | None
+    """None for facts about the release that were not checked on the server."""
+    name: str
+    says: str
+    change: str = ""
+
+
+def checkup_rows(checkup: Checkup) -> list[CheckupRow]:
+    """The checks, the number of known faults that they leave open, and the lab's results for the release."""
+    rows = [CheckupRow(check.state, check.name, check.says, check.change) for check in checkup.checks]
+    if checkup.faults:
+        rows.append(CheckupRow(None, "known faults", checkup.faults_sentence))
+    rows += [
+        CheckupRow(None, "lab", release_words(row)) for row in release_rows(checkup.version, checkup.engine)
+    ]
+    return rows
+
+
+def fault_rows(checkup: Checkup) -> list[CheckupRow]:
+    """A row for each known fault that the checks leave open."""
+    return [CheckupRow(None, fault.id, f"{fault.title}.", fault.step) for fault in checkup.faults]
