@@ -228,7 +228,7 @@ def _typed(kind: Any, value: Any) -> Any:
 
 
 def _value(kind: Any) -> Value | None:
-    """How a type, or a part of it, says that its words are read."""
+    """The `Value` among the annotations of a type or of a part of it; None without one."""
     own = (note for note in getattr(kind, "__metadata__", ()) if isinstance(note, Value))
     return next(own, None) or next(filter(None, map(_value, get_args(kind))), None)
 

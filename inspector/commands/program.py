@@ -11,7 +11,7 @@ from inspector.commands.terminal import Parser, nearest
 
 @dataclass(frozen=True)
 class Program:
-    """Commands of which only the one that runs is loaded."""
+    """Commands by name; only the one that runs is loaded."""
 
     description: str
     groups: Mapping[str, Mapping[str, str]]

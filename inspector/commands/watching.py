@@ -68,7 +68,7 @@ class Watching:
 
     @property
     def lines(self) -> list[str]:
-        """What to say of it at the start."""
+        """The line that is printed at the start."""
         return [f"metrics: {self.address}"] if self.address else []
 
 

@@ -141,7 +141,7 @@ class _Host:
 
 
 def host(control: int, prepare: Callable[[], object]) -> None:
-    """Start a process for each line that comes, and end them when no more can come."""
+    """Start a process for each line that arrives, and end all of them at the end of the input."""
     lines = socket.socket(fileno=control)
     if _FORKS:
         prepare()

@@ -100,7 +100,7 @@ def _comparable(runs: Sequence[MatrixRun], endpoint: Endpoint) -> Set[str]:
 def _client_headline(
     counted: Sequence[tuple[MatrixRun, Sequence[ScriptOutcome]]], *, filtered: Collection[str] | None
 ) -> str:
-    """What a client reads of the newest release, and of the last one of which it reads less."""
+    """What a client reads of the newest release, and of the last release where it reads less."""
     unread = [(run, outcomes.count(ScriptOutcome.SILENT), len(outcomes)) for run, outcomes in counted]
     newest, missed, size = unread[-1]
     where = f"of {release_name(newest)}{'' if filtered is None else ', of the scripts shown'}"

@@ -84,7 +84,7 @@ class Expectation:
     content: tuple[ScriptPiece, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
     stray: str = ""
-    """Text outside any message: it must be found in some field, or an error must tell of it."""
+    """Text outside any message: some field must have it, or an error must report it."""
     finish: str = ""
     """`length` where the client must be told that the stream was cut."""
 
@@ -182,7 +182,7 @@ def load(path: Path = DEFAULT_FILE) -> tuple[Script, ...]:
 
 
 def named(names: Sequence[str], scripts: Sequence[Script] | None = None) -> list[Script]:
-    """The scripts of these names, all when none is given; raises LabError for a name that is none."""
+    """The scripts of these names, all without names; raises LabError for an unknown name."""
     scripts = load() if scripts is None else scripts
     scripts_by_name = {script.name: script for script in scripts}
     if unknown := [name for name in names if name not in scripts_by_name]:

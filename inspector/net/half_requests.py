@@ -18,7 +18,7 @@ HEAD_S: Final = 10.0
 """Seconds in which the head of a request must be complete."""
 
 BODY_S: Final = 60.0
-"""Seconds after which the next bytes of a body must have come."""
+"""Seconds within which the next bytes of a body must arrive."""
 
 HEADS_AT_MOST: Final = 128
 """Connections of one server that may wait for a head for longer than a second; older ones are closed."""

@@ -36,7 +36,7 @@ class Fixture:
     ids: tuple[int, ...]
     """Sampled tokens, without the stop token."""
     expected: Mapping[str, Any] | None
-    """What a parser must make of it; None for malformed output, which it must only handle without a crash."""
+    """What a parser must read in it; None for malformed output, which it must only handle without a crash."""
 
 
 def fixtures_of(path: Path) -> tuple[list[Fixture], int]:

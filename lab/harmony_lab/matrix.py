@@ -66,7 +66,7 @@ def run_matrix(
 def fill(
     lab: LabSession, environment: Environment, interval: int, targets: Sequence[Target], *, folder: Path
 ) -> MatrixRun:
-    """Record what is missing of one release at one interval, and score all of it.
+    """Record the missing captures of one release at one interval, and score all.
 
     Scripts with server-side tools get their own server, because its tools change every prompt.
     """

@@ -61,7 +61,7 @@ _VALUES: Final = 64
 _ITEMS: Final = 256
 """Elements of a list that are looked at."""
 _KEYED: Final = 2
-"""So many objects with the same keys, in an object whose own keys are no words: its keys are data."""
+"""From this number of equally shaped objects on, the keys of the object around them are data, not names."""
 _WORD_KEY: Final = re.compile(r"[A-Za-z_]\w*\Z")
 _ROLES: Final = re.compile(r'"role"\s*:\s*"(?:system|developer|user|assistant|tool)"|<\|message\|>')
 """What JSON in a string has if it is entered; other JSON is what a model wrote."""

@@ -34,7 +34,7 @@ _ROLES: Final = frozenset({"system", "developer", "user", "assistant", "tool", "
 _CONTENTS: Final = frozenset(
     {"content", "value", "text", "parts", "tool_calls", "function_call", *_REASONING}
 )
-"""Keys of which each message has one."""
+"""Keys for the author of a message; each message has one of them."""
 
 
 @dataclass(slots=True)
@@ -230,7 +230,7 @@ def _content(message: Mapping[str, Any]) -> object:
 
 
 def _text(content: object) -> str:
-    """The text of a content; parts that are no text have none."""
+    """The text of a content; parts that are not text contribute nothing."""
     if isinstance(content, str):
         return content
     if isinstance(content, Mapping):

@@ -57,7 +57,7 @@ _NOT_UNPACKED: Final = (
 )
 """What a damaged or encrypted member raises."""
 _NO_VALUE: Final = (ValueError, OverflowError)
-"""What Arrow raises for a value that Python cannot hold, such as text that is no UTF-8."""
+"""What Arrow raises for a value that Python cannot hold, such as text that is not UTF-8."""
 _MISSING: Final = (
     'Parquet needs pyarrow; install it with: pip install "harmony-inspector[scan]"'
     ", in a checkout pip install -r requirements-scan.txt"
@@ -88,7 +88,7 @@ class LintTable:
 def open_table(path: Path | str) -> Iterator[LintTable]:
     """Open a file; `-` is standard input.
 
-    Raises StoreError if it cannot be read, CaptureError if it is no table, InspectorError without pyarrow.
+    Raises StoreError if it cannot be read, CaptureError if it is not a table, InspectorError without pyarrow.
     """
     name = str(path)
     if name == "-":

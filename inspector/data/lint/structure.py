@@ -23,7 +23,7 @@ class Part:
 
     message: int
     at: int | None
-    """Its first token; None where there are no tokens."""
+    """Its first token; None without tokens."""
     role: str | None
     channel: str | None
     recipient: str | None

@@ -12,7 +12,7 @@ from inspector.capture.formats import number
 from inspector.data.rollout.turns import Turn
 
 _OPEN_AT_MOST: Final = 512
-"""Conversations of which one may go on."""
+"""Conversations that a turn may continue."""
 _ASKS: Final = frozenset({"system", "developer", "user"})
 
 

@@ -28,7 +28,7 @@ class ScanItem(NamedTuple):
     """Path inside a zip archive."""
     size: int
     stamp: str
-    """What changes with the content; empty where nothing tells, so that the item is read again each time."""
+    """A value that changes with the content; empty if there is none, and the item is then read each time."""
     trouble: str = ""
     """Why it cannot be read, where the listing found that already."""
 
@@ -81,7 +81,7 @@ class ItemReader:
 
 
 def _version(path: str) -> Hashable:
-    """What tells that another archive has the path now."""
+    """A value that differs if another archive is at the path now."""
     with suppress(OSError):
         status = os.stat(path)
         return status.st_ino, status.st_size, status.st_mtime_ns
@@ -103,7 +103,7 @@ def _as_member(name: str) -> str:
 
 
 def as_text(path: str) -> str:
-    """A path as a row has it; one whose bytes are no UTF-8 as a URL, which no other path can be."""
+    """A path as a row has it. Bytes that are not UTF-8 become a URL, which cannot be another path."""
     if path.isascii():
         return path
     try:

@@ -53,8 +53,8 @@ _NAMES: Final = (
 )
 
 GROUPS: Final[Mapping[str, Column]] = {name: {**CAPTURE_COLUMNS, **FINDING_COLUMNS}[name] for name in _NAMES}
-"""Columns by which captures can be grouped; for a finding's column a capture is in each group of which it
-has a finding."""
+"""Columns by which captures can be grouped; for a finding's column a capture is in the group of each of its
+findings."""
 
 SORTS: Final = tuple(column.name for column in CAPTURES if not column.hidden)
 """Columns by which captures can be sorted."""

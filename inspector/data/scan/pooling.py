@@ -77,7 +77,7 @@ def pooled(batches: Iterable[Batch], jobs: int, work: Work = rows_of_batch) -> I
 
 
 def _one_by_one(items: Sequence[ScanItem], work: Work) -> Iterator[Done]:
-    """The rows of items of which one ended its process, each by itself, to find out which."""
+    """The rows of items after one of them ended its process: each is read by itself, to find out which."""
     pool = _pool(1)
     try:
         _begun(pool)

@@ -92,7 +92,7 @@ def _without_name(error: str, name: str) -> str:
 
 
 def _no_capture(captures: Sequence[Capture]) -> str:
-    """Why files that happen to have numbers, or an `error`, are no captures; empty for captures."""
+    """Why a file that happens to have numbers, or an `error`, is not a capture; empty for captures."""
     if all(capture.header.endpoint is Endpoint.TOKENS for capture in captures):
         ids = (token_id for capture in captures for event in capture.events for token_id in _ids(event.data))
         return "" if not MARKERS.isdisjoint(ids) else "has numbers without a special token of Harmony"

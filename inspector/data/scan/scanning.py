@@ -1,4 +1,4 @@
-"""A scan: list, skip what has rows already, read the rest on all cores, and write parts as rows come."""
+"""A scan: list, skip what has rows already, read the rest on all cores, and write parts while rows arrive."""
 
 import time
 from collections import Counter

@@ -35,7 +35,7 @@ class _FromStartError(Exception):
 
 
 class _Bounded(BufferedIOBase):
-    """A file of which no more is read at once than a directory may have, until it is released."""
+    """A file that limits each read to the size of a directory, until it is released."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

@@ -125,7 +125,7 @@ def time_name(times: Times) -> str:
 
 
 def time_cells(times: Times) -> tuple[str, ...]:
-    """Percentiles as cells; `never` where so many requests had no token at all."""
+    """Percentiles as cells; `never` for a percentile that falls on requests without any token."""
     return (
         time_name(times),
         *(fine_duration(seconds, "never") for seconds in (times.p50, times.p90, times.p99)),

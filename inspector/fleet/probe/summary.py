@@ -85,7 +85,7 @@ class ServerComparison:
     pairs: int
     """Requests whose responses could be checked on both sides."""
     only_a: int
-    """Pairs of which only A's response was damaged."""
+    """Pairs in which only A's response was damaged."""
     only_b: int
     sentence: str
 

@@ -24,7 +24,7 @@ class FindingSummary:
     cause: str
     """Id of the known issue that explains it; `unknown` where none does."""
     channel: str
-    """Channel of the message that it is in; `none` where there is no such message."""
+    """Channel of the finding's message; `none` for a finding outside messages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

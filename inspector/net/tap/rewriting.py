@@ -22,7 +22,7 @@ _WAITING_AT_MOST: Final = 64 * 2**20
 _EVENT_END: Final = re.compile(rb"(?>\r\n|\n|\r){2,}")
 """Any number of empty lines: one match for all of them."""
 _END_BYTES: Final = 3
-"""Bytes of an event's end that may have arrived without the rest of it."""
+"""Longest incomplete end of an event, in bytes, that may be the last to arrive."""
 _DATA: Final = re.compile(rb"(?:\A(?:\xef\xbb\xbf)?|(?<=[\r\n]))data:")
 _LINE_END: Final = re.compile(rb"[\r\n]")
 

@@ -126,7 +126,7 @@ class Selection(Environments, title="what is recorded"):
         return targets_of(list(self.endpoint), scripts.named(list(self.script)))
 
     def conditions(self, package: str) -> list[str]:
-        """The selected steps, or the defaults of a package; raises LabError for what is no schedule."""
+        """The selected steps, or the defaults of a package; raises LabError for an invalid schedule."""
         default = list(CONDITIONS) if package in STAND_IN_PACKAGES else ["1", "3"]
         if (other := SERVERS.get(package)) is not None:
             default = list(other.conditions)

@@ -53,7 +53,7 @@ class SglangLayouts:
     """Fields of a request, after its tag."""
     sampling: tuple[str, ...]
     columns: int
-    """Columns of a step's header: so many of KNOWN_COLUMNS."""
+    """Number of columns of a step's header, the first ones of KNOWN_COLUMNS."""
     wide_ids: bool
     """Whether token IDs have eight bytes, not four."""
     buffers: bool

@@ -59,7 +59,7 @@ class ScriptedSampling(LogitsProcessor):  # type: ignore[misc]
         return False
 
     def update_state(self, batch_update: Any) -> None:
-        """Follow the rows of the batch as requests come, go and move."""
+        """Follow the rows of the batch while requests are added, removed and moved."""
         if batch_update is None:
             return
         for row in batch_update.removed:

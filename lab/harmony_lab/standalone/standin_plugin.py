@@ -23,7 +23,7 @@ def platform() -> str:
 def _answer_for_torch() -> None:
     """Give torch a function that 0.17 asks for and later versions of torch lack.
 
-    vLLM chooses by it among compiled parts of its own, all of which are absent.
+    vLLM chooses its compiled parts by it, and none of them is installed.
     """
     import torch  # type: ignore[import-not-found]  # noqa: PLC0415
 
