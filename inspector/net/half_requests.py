@@ -24,6 +24,7 @@ HEADS_AT_MOST: Final = 128
 """Connections of one server that may wait for a head for longer than a second; older ones are closed."""
 
 _EACH_S: Final = 1.0
+"""Seconds between two looks at the connections that wait."""
 _PROTOCOLS: Final = ("h11_impl.H11Protocol", "httptools_impl.HttpToolsProtocol")
 _DONE: Final = "_ends_half_requests"
 

@@ -23,7 +23,9 @@ from typing import Any, Final
 
 _OPEN: Final = "/dev/fd"
 _EACH_S: Final = 60.0
+"""Seconds between two lines about refused connections."""
 _RETRY_S: Final = 2.0
+"""asyncio listens again a second after a refused connection; what it logs until then repeats the refusal."""
 _NO_ROOM: Final = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
 """Why the system accepts no further connection."""
 

@@ -32,7 +32,9 @@ RESUMES: Final = 3
 """How often a broken background stream is resumed."""
 
 _DRAIN_S: Final = 1.0
+"""Seconds in which the rest of a response is read after the client stopped reading."""
 _ROOM: Final = 4096
+"""`max_tokens` of a rendered prompt where the server does not report its context length."""
 _UNKNOWN_KEY: Final = ("extra inputs", "extra fields", "unrecognized", "unknown parameter", "not permitted")
 
 

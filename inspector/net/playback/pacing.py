@@ -25,6 +25,7 @@ _UNTIMED_GAP_S: Final = 0.02
 _APART_S: Final = 0.002
 """Between chunks that the network must not join."""
 _TOGETHER_BYTES: Final = 64 * 1024
+"""Due chunks are sent as one up to this size, so that a fast replay does not pay for each event."""
 
 
 class DueChunk(NamedTuple):

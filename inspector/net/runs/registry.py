@@ -44,7 +44,9 @@ TRIALS_KEPT: Final = 4
 _AUDIT_SHARE: Final = 10
 """An audit is repeated after this many times its duration."""
 _AUDIT_EACH_S: Final = 0.5
+"""Shortest pause between two audits of a run in seconds."""
 _VERSION_FOR_S: Final = 60.0
+"""Seconds for which a server's version is not asked again."""
 
 
 class Registry:

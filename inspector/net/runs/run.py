@@ -31,7 +31,9 @@ TAIL: Final = 3000
 """Characters of a field that are kept in memory while it grows."""
 
 _GAPS_KEPT: Final = 2048
+"""Events whose times are kept: those of the gaps and of the rate."""
 _RATE_OVER_S: Final = 2.0
+"""The rate is that of the last seconds."""
 
 
 class RunState(StrEnum):

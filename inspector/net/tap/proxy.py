@@ -41,11 +41,15 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _IDLE_S: Final = 2.0  # vLLM's uvicorn closes idle connections after 5 s; a closing one must not be taken
 _WHOLE_AT_MOST: Final = 64 * 2**20
 _VERSION_S: Final = 2.0
+"""Seconds in which the upstream may say which server and version it is."""
 _ASK_AGAIN_S: Final = 60.0
 _ASK_SOON_S: Final = 5.0
+"""Seconds to the next question: after a version or a timeout, and after an answer without a version."""
 _LOG: Final = logging.getLogger(__name__)
 _TOLD_BYTES: Final = 2**18
+"""The part of such an answer that is read."""
 _STEPS_AFTER: Final = 256
+"""Steps of recording that are still done for a client that has left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

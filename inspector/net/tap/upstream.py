@@ -27,6 +27,7 @@ _ONE_READ_S: Final = 0.0005
 _WAITING_BYTES: Final = 2**18
 _HEADERS_AT_MOST: Final = 100 * 1024
 _KEPT_AT_MOST: Final = 100
+"""Idle connections to one upstream."""
 _ADDRESSES_DELAY_S: Final = 0.25
 """After this time the next address of the host is tried, RFC 8305."""
 _CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,7})\r\n")
