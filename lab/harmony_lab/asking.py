@@ -14,8 +14,8 @@ from inspector.matrix.requests import request_body
 
 def body_of(package: str, step: str) -> Body:
     """Makes the requests of one condition of the matrix."""
-    other = SERVERS.get(package)
-    return request_body if other is None else partial(other.body, steps=step)
+    other_server = SERVERS.get(package)
+    return request_body if other_server is None else partial(other_server.body, steps=step)
 
 
 def version_of(environment: Environment) -> str | None:
@@ -25,6 +25,6 @@ def version_of(environment: Environment) -> str | None:
 
 def fault_of(package: str, running: ServerProcess, capture: Capture, schedule: str) -> str | None:
     """Why a recorded stream cannot be scored; None if it followed its schedule, or nobody logged that."""
-    if (other := SERVERS.get(package)) is not None:
-        return other.fault(running, capture, schedule)
+    if (other_server := SERVERS.get(package)) is not None:
+        return other_server.fault(running, capture, schedule)
     return chunking_fault(running.engine, capture, schedule) if isinstance(running, StandinServer) else None

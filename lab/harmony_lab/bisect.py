@@ -61,10 +61,10 @@ class Change:
 def releases(package: str = CPU_PACKAGE, *, python: str = sys.executable) -> list[str]:
     """The releases on the package index for this platform, oldest first; without rebuilds (`.post2`)."""
     stand_in = package in {FRONT_END, RUST}
-    other = SERVERS.get(package)
-    if other is not None and not other.distribution:
-        raise LabError(f"{other.label} has no releases on the package index; name the versions")
-    package = other.distribution if other else GPU_PACKAGE if stand_in else package
+    other_server = SERVERS.get(package)
+    if other_server is not None and not other_server.distribution:
+        raise LabError(f"{other_server.label} has no releases on the package index; name the versions")
+    package = other_server.distribution if other_server else GPU_PACKAGE if stand_in else package
     listing = subprocess.run(
         [python, "-m", "pip", "index", "versions", package], capture_output=True, text=True, check=False
     )

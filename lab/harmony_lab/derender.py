@@ -68,8 +68,8 @@ class Derendered:
     @property
     def responses(self) -> dict[str, Inspection]:
         """The inspected responses by name: `streamed`, `whole`."""
-        both = {"streamed": self.streamed, "whole": self.whole}
-        return {name: inspection for name, inspection in both.items() if inspection is not None}
+        side_by_side = {"streamed": self.streamed, "whole": self.whole}
+        return {name: inspection for name, inspection in side_by_side.items() if inspection is not None}
 
     @property
     def passed(self) -> bool:
@@ -86,12 +86,12 @@ class Derendered:
         if self.passed:
             sentence = f"{self.label} delivers these {count:,} tokens without an error, {ways}"
         else:
-            bad = next(
+            damaged = next(
                 name for name, inspection in self.responses.items() if inspection.verdict.level is Level.ERROR
             )
-            where = {"streamed": "Streamed", "whole": "As a whole"}[bad]
+            where = {"streamed": "Streamed", "whole": "As a whole"}[damaged]
             sentence = f"{self.label} does not deliver these {count:,} tokens correctly. {where}: "
-            return sentence + self.responses[bad].verdict.sentence
+            return sentence + self.responses[damaged].verdict.sentence
         if self.served.verdict.level is Level.ERROR:
             return f"{sentence}; {self.served.reading.server_label} did not."
         return f"{sentence}, as {self.served.reading.server_label} did."

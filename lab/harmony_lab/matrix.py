@@ -157,8 +157,12 @@ def fill_stand_in(
 
 def condition_targets(package: str, step: str, targets: Sequence[Target]) -> list[Target]:
     """The targets of one condition on a front end; unstreamed, only those of scripts that stream."""
-    if (other := SERVERS.get(package)) is not None:
-        targets = [target for target in targets if other.runs(*target)] if step in other.conditions else []
+    if (other_server := SERVERS.get(package)) is not None:
+        targets = (
+            [target for target in targets if other_server.runs(*target)]
+            if step in other_server.conditions
+            else []
+        )
     if package == RUST:
         targets = [target for target in targets if target.endpoint not in VLLM_RUST.lacks]
     if step != UNSTREAMED:
@@ -172,14 +176,14 @@ def _record_checked(
     """Record; a stream that does not follow its schedule is requested again, and skipped in the end."""
     schedule = "1" if step == UNSTREAMED else step
     environment, server = running
-    other = SERVERS.get(environment.package)
+    other_server = SERVERS.get(environment.package)
     if isinstance(server, StandinServer):
         server.engine.set_steps(schedule)
     faults: dict[Target, str] = {}
 
     def keep(target: Target, capture: Capture) -> None:
-        if other is not None:
-            capture = other.amend(server, capture)
+        if other_server is not None:
+            capture = other_server.amend(server, capture)
         fault = fault_of(environment.package, server, capture, schedule)
         if fault is None:
             faults.pop(target, None)
@@ -198,8 +202,8 @@ def _record_checked(
             stream_interval=int(step) if step.isdigit() else 0,
             keep=keep,
             # Retry alone: concurrent requests are the most likely cause.
-            jobs=1 if attempt else min(lab.jobs, other.jobs if other else lab.jobs),
-            lab={"steps": step, "engine": STAND_IN} | ({"server": other.name} if other else {}),
+            jobs=1 if attempt else min(lab.jobs, other_server.jobs if other_server else lab.jobs),
+            lab={"steps": step, "engine": STAND_IN} | ({"server": other_server.name} if other_server else {}),
             version=version_of(environment),
             body=body_of(environment.package, step),
         )

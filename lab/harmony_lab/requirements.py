@@ -52,7 +52,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 def plain_requirements(requirements: Iterable[str], *, version: str) -> list[str]:
     """The requirements of a CPU wheel of release `version`, without local versions and with upper bounds."""
     release = [int(part) for part in re.findall(r"\d+", version)[:2]]
-    kept: list[str] = []
+    plain: list[str] = []
     for line in requirements:
         requirement, _, marker = line.partition(";")
         match = _NAME.match(requirement.strip())
@@ -66,15 +66,15 @@ def plain_requirements(requirements: Iterable[str], *, version: str) -> list[str
         bound, without_from = BOUNDS.get(name, ("", []))
         if release < without_from and "<" not in requirement and "==" not in requirement:
             requirement = f"{requirement}{',' if '>' in requirement else ''}{bound}"
-        kept.append(f"{requirement};{marker}" if marker else requirement)
-    if not any(line.startswith("mcp") for line in kept):
-        kept.append(f"mcp{BOUNDS['mcp'][0]}")  # missing in vLLM up to 0.12; the lab's tool servers need it
-    return kept
+        plain.append(f"{requirement};{marker}" if marker else requirement)
+    if not any(line.startswith("mcp") for line in plain):
+        plain.append(f"mcp{BOUNDS['mcp'][0]}")  # missing in vLLM up to 0.12; the lab's tool servers need it
+    return plain
 
 
 def front_end_requirements(requirements: Iterable[str], *, version: str) -> tuple[list[str], list[str]]:
     """The requirements that an official wheel's API server needs, and the names of those left out."""
-    needed: list[str] = []
+    distributions: list[str] = []
     left_out: set[str] = set(GPU_ONLY - {"torch"})
     for line in plain_requirements(requirements, version=version):
         match = _NAME.match(line)
@@ -82,8 +82,8 @@ def front_end_requirements(requirements: Iterable[str], *, version: str) -> tupl
         if name in GPU_ONLY or name.startswith(GPU_PREFIXES):
             left_out.add(name)
         else:
-            needed.append(line)
-    return needed, sorted(left_out - {"torch"})
+            distributions.append(line)
+    return distributions, sorted(left_out - {"torch"})
 
 
 def requirements_of(wheel: Path) -> list[str]:

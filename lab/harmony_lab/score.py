@@ -53,11 +53,11 @@ def score(script: Script, capture: Capture) -> Score:
 def _replaced(scripted: Sequence[int], sampled: Sequence[int]) -> str:
     """Where the sampler first took another token than the script's; empty if it never did."""
     pairs = enumerate(zip(scripted, sampled, strict=False))
-    place = next((place for place, (wanted, taken) in pairs if wanted != taken), None)
+    place = next((place for place, (scripted_id, sampled_id) in pairs if scripted_id != sampled_id), None)
     if place is None:
         return ""
-    wanted, taken = text_of(scripted[place : place + 1]), text_of(sampled[place : place + 1])
-    return f"the server's grammar refused “{wanted}” (token {place}); it sampled “{taken}”"
+    scripted_text, sampled_text = text_of(scripted[place : place + 1]), text_of(sampled[place : place + 1])
+    return f"the server's grammar refused “{scripted_text}” (token {place}); it sampled “{sampled_text}”"
 
 
 def _expectation(ids: Sequence[int]) -> Expectation:
@@ -120,7 +120,7 @@ def _field_differences(script: Script, texts: Texts, where: str, *, rewritten: b
     ]
     if calls != expected_calls and not (rewritten and _same_calls(calls, expected_calls)):
         yield f"tool calls{where}: {_calls(calls)} instead of {_calls(expected_calls)}"
-    if expect.stray and expect.stray not in _everything(texts):
+    if expect.stray and expect.stray not in _all_text(texts):
         yield f"text outside any message{where}: {_quoted(expect.stray)} is in no field"
 
 
@@ -185,7 +185,7 @@ def _says_length(reading: Reading) -> bool:
     return reading.choice.finish_reason == "length" or reading.stream.final_status == "incomplete"
 
 
-def _everything(texts: Texts) -> str:
+def _all_text(texts: Texts) -> str:
     return "\n".join(
         [
             texts.content,

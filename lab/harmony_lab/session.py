@@ -28,8 +28,8 @@ class LabSession:
 
     def prepare(self, version: str, *, python: str = sys.executable) -> Environment:
         """Install one release, or resume an earlier attempt."""
-        if (other := SERVERS.get(self.package)) is not None:
-            return other.install(self.paths, version, self.say)
+        if (other_server := SERVERS.get(self.package)) is not None:
+            return other_server.install(self.paths, version, self.say)
         if self.package in {FRONT_END, RUST}:
             return prepare_official(self.paths, version, package=self.package, python=python, say=self.say)
         return prepare(self.paths, version, package=self.package, python=python, say=self.say)
@@ -41,9 +41,9 @@ class LabSession:
 
         Without `wait` it may still be starting; its method `ready` waits for it.
         """
-        if (other := SERVERS.get(environment.package)) is not None:
+        if (other_server := SERVERS.get(environment.package)) is not None:
             return stack.enter_context(
-                other.serving(self.paths, environment, options, wait=wait, say=self.say)
+                other_server.serving(self.paths, environment, options, wait=wait, say=self.say)
             )
         tool_server = None
         if options.tools:

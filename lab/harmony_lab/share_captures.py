@@ -27,10 +27,10 @@ _TIMES: Final = re.compile(r'("(?:created|created_at|completed_at|timestamp)": ?
 def stream_digest(capture: Capture) -> str:
     """What tells two streams apart: request, status, events and end, without ids and times."""
     header = capture.header
-    told = [header.endpoint.value, header.request, header.status, header.owned_by, header.script]
+    identity = [header.endpoint.value, header.request, header.status, header.owned_by, header.script]
     events = [[event.kind.value, event.name, _blank(event.data)] for event in capture.events]
     end = [capture.end.cut, _blank(capture.end.detail)] if capture.end else []
-    text = json.dumps([told, events, end], sort_keys=True, default=list)
+    text = json.dumps([identity, events, end], sort_keys=True, default=list)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -30,7 +30,7 @@ def lossy() -> Capture:
     return load(FIXTURES / "chat-tool-call-dropped-vllm-0.13.0.jsonl")
 
 
-def whole(body: dict[str, Any]) -> httpx.Response:
+def complete_capture(body: dict[str, Any]) -> httpx.Response:
     """The message of 0.33.0 for these tokens."""
     (sent_choice,) = body["generate_response"]["choices"]
     call = {"id": "c", "type": "function"}
@@ -49,7 +49,7 @@ def whole(body: dict[str, Any]) -> httpx.Response:
 def rejecting_streams(body: dict[str, Any]) -> httpx.Response:
     """The response of 0.27.1 to 0.30.0 to a stream."""
     if not body.get("stream"):
-        return whole(body)
+        return complete_capture(body)
     error = {"message": "Streaming chat derender is not yet supported", "code": 501}
     return httpx.Response(501, json={"error": error})
 
@@ -89,7 +89,7 @@ def test_derender_sends_served_model_and_captured_steps() -> None:
     def keep(body: dict[str, Any]) -> httpx.Response:
         sent.append(body)
         if not body.get("stream"):
-            return whole(body)
+            return complete_capture(body)
         (sent_choice,) = body["generate_chunk"]["choices"]
         choice = {"index": 0, "delta": {}, "finish_reason": None, "token_ids": sent_choice["token_ids"]}
         chunk = {"object": "chat.completion.chunk", "choices": [choice]}
@@ -141,7 +141,7 @@ def given(capture: Capture) -> list[list[int]]:
 
     def noting(body: dict[str, Any]) -> httpx.Response:
         if not body.get("stream"):
-            return whole(body)
+            return complete_capture(body)
         (choice,) = body["generate_chunk"]["choices"]
         steps.append(choice["token_ids"])
         chunk = {"choices": [{"index": 0, "delta": {}, "finish_reason": choice.get("finish_reason")}]}
@@ -178,7 +178,7 @@ def test_checked_steps_add_the_rejected_token() -> None:
 )
 def test_checked_steps_reject_unknown_tokens(name: str) -> None:
     with pytest.raises(LabError, match=r"vLLM 0\.13\.0 did not send the IDs of all tokens"):
-        derender(without_script(name), SERVER, transport=transport(whole))
+        derender(without_script(name), SERVER, transport=transport(complete_capture))
 
 
 def test_derender_bounds_a_response() -> None:

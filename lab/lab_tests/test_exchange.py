@@ -25,7 +25,7 @@ def written(path: Path, *rows: dict[str, object]) -> Path:
     return path
 
 
-def made(output: str, **more: object) -> dict[str, object]:
+def script_with(output: str, **more: object) -> dict[str, object]:
     """A fixture of our own, with the required keys."""
     return {
         "id": "gpt-oss/made-here",
@@ -67,7 +67,7 @@ def test_exported_scripts_follow_the_schema_and_read_back_without_difference(
 def test_unknown_channel_is_not_content(tmp_path: Path) -> None:
     output = "<|channel|>comment<|message|>Hello.<|end|>"
     error = {"reason": "a channel that is none", "accept": ["no_tool_calls", "content_passthrough"]}
-    [fixture], _ = fixtures_of(written(tmp_path / "f.jsonl", made(output, expected_error=error)))
+    [fixture], _ = fixtures_of(written(tmp_path / "f.jsonl", script_with(output, expected_error=error)))
     assert disagreement(fixture) == ""
     capture = loads(json.dumps(encode(output)).encode(), "ids.json")
     [finding] = inspect(capture).findings
@@ -79,8 +79,8 @@ def test_fixtures_command_prints_disagreements(tmp_path: Path, capsys: pytest.Ca
     expected: dict[str, object] = {"content": "Bye.", "reasoning_content": None, "tool_calls": []}
     path = written(
         tmp_path / "f.jsonl",
-        made("<|channel|>final<|message|>Hello.", expected=expected),
-        {**made("x"), "family": "kimi"},
+        script_with("<|channel|>final<|message|>Hello.", expected=expected),
+        {**script_with("x"), "family": "kimi"},
     )
     assert main(["lab", "fixtures", str(path)]) == 1
     output = capsys.readouterr().out
@@ -90,16 +90,16 @@ def test_fixtures_command_prints_disagreements(tmp_path: Path, capsys: pytest.Ca
 
 def test_disagreement_compares_two_calls_and_cut_output(tmp_path: Path) -> None:
     expected: dict[str, object] = {"content": "Hel", "reasoning_content": None, "tool_calls": []}
-    cut = made("<|channel|>final<|message|>Hel", expected=expected, tags=["truncated"])
+    cut = script_with("<|channel|>final<|message|>Hel", expected=expected, tags=["truncated"])
     calls = [{"name": "a", "arguments": {"x": 1}}, {"name": "b", "arguments": {}}]
-    two = made(
+    two = script_with(
         '<|channel|>commentary to=functions.a<|message|>{"x": 1}<|call|>'
         "<|start|>assistant<|channel|>commentary to=functions.b<|message|>{}",
         expected={"content": None, "reasoning_content": None, "tool_calls": calls},
     )
-    (short, both), _ = fixtures_of(written(tmp_path / "f.jsonl", cut, two))
+    (short, two_calls), _ = fixtures_of(written(tmp_path / "f.jsonl", cut, two))
     assert disagreement(short) == ""
-    assert disagreement(both) == ""
+    assert disagreement(two_calls) == ""
 
 
 @pytest.mark.parametrize("line", ["{}", "[1]", '{"spec_version": "9.0"}', "no JSON"])
@@ -131,4 +131,4 @@ def test_fixture_of_records_its_provenance(tmp_path: Path, capsys: pytest.Captur
 )
 def test_fixtures_of_a_damaged_fixture_names_the_line(tmp_path: Path, expected: object) -> None:
     with pytest.raises(LabError, match=r"f\.jsonl:1: damaged fixture"):
-        fixtures_of(written(tmp_path / "f.jsonl", made("Hi", expected=expected)))
+        fixtures_of(written(tmp_path / "f.jsonl", script_with("Hi", expected=expected)))

@@ -55,10 +55,10 @@ def test_gate_markdown_groups_by_script_and_escapes() -> None:
 def test_gate_passes_without_regression() -> None:
     comparison = gate(CHANGE, BASE[:1])
     assert [regression.script for regression in comparison.worse] == ["cjk"]
-    same = gate(BASE, BASE)
-    assert same.passed
-    assert gate_row(same)["worse"] == []
-    assert "|" not in gate_markdown(same)
+    unchanged = gate(BASE, BASE)
+    assert unchanged.passed
+    assert gate_row(unchanged)["worse"] == []
+    assert "|" not in gate_markdown(unchanged)
 
 
 def test_gate_without_common_cells() -> None:

@@ -55,7 +55,7 @@ def request(script: str, endpoint: Endpoint = Endpoint.CHAT) -> LiveRequest:
     )
 
 
-def kept(run: LiveRun) -> Capture:
+def captured(run: LiveRun) -> Capture:
     """What its file holds."""
     assert run.path is not None
     return load(run.path)
@@ -112,29 +112,29 @@ def test_the_ground_truth_of_the_same_prompt_has_the_same_tokens(
         assert registry.wait(live_run, WITHIN_S)
         assert live_run.outcome.failure == ""
     [lab_script] = named([script])
-    assert ids(kept(truth)) == lab_script.sampled
+    assert ids(captured(truth)) == lab_script.sampled
     if endpoint is Endpoint.CHAT:
-        assert ids(kept(run)) == ids(kept(truth))
-    assert read(kept(run), truth=lab_script.sampled).choice.transcript.messages
+        assert ids(captured(run)) == ids(captured(truth))
+    assert read(captured(run), truth=lab_script.sampled).choice.transcript.messages
 
 
 def test_stop_in_mid_stream_keeps_what_came_and_the_server_goes_on(
     vllm_server: ServerProcess, registry: Registry
 ) -> None:
-    where = Server(base_url=vllm_server.base_url)
-    run = registry.start(where, request(LONG))
+    position = Server(base_url=vllm_server.base_url)
+    run = registry.start(position, request(LONG))
     while run.pace().tokens < 20 and not run.ended.wait(0.01):
         pass
     run.stop()
     assert registry.wait(run, 120)
-    sampled, capture = named([LONG])[0].sampled, kept(run)
+    sampled, capture = named([LONG])[0].sampled, captured(run)
     assert capture.end is not None
     assert capture.end.cut
     assert 20 <= len(ids(capture)) < len(sampled)
     assert ids(capture) == sampled[: len(ids(capture))] == tuple(run.reading().choice.tokens.ids)
-    after = registry.start(where, request("plain"))
+    after = registry.start(position, request("plain"))
     assert registry.wait(after, WITHIN_S)
-    assert ids(kept(after)) == named(["plain"])[0].sampled
+    assert ids(captured(after)) == named(["plain"])[0].sampled
 
 
 def fed(address: str, run: LiveRun, start: int = 0, *, at_most: int | None = None) -> tuple[list[int], bool]:
@@ -168,16 +168,16 @@ def test_the_feed_brings_all_tokens_to_two_readers_one_of_which_comes_back(
         assert not ended
         rest, ended = fed(address, run, len(first))
         assert ended
-        again, ended = fed(address, run)
+        reread, ended = fed(address, run)
         assert ended
-    assert tuple(first + rest) == tuple(again) == sampled
+    assert tuple(first + rest) == tuple(reread) == sampled
 
 
 def test_eight_runs_at_once_keep_all_their_tokens(vllm_server: ServerProcess, registry: Registry) -> None:
     names = ["plain", "emoji", "tool_call", "preamble_final"] * 2
     runs = [registry.start(Server(base_url=vllm_server.base_url), request(name)) for name in names]
     assert all(registry.wait(run, WITHIN_S) for run in runs)
-    assert [ids(kept(run)) for run in runs] == [named([name])[0].sampled for name in names]
+    assert [ids(captured(run)) for run in runs] == [named([name])[0].sampled for name in names]
 
 
 def test_the_models_are_listed(vllm_server: ServerProcess) -> None:

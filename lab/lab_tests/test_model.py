@@ -67,11 +67,11 @@ def test_make_model_lists_call_as_stop_and_writes_once(model: Path) -> None:
 def test_make_model_updates_an_old_folder(model: Path) -> None:
     """The Rust front ends of 0.23 and 0.24 render it, so it must end as a Harmony prompt does."""
     config = model / "tokenizer_config.json"
-    now = config.read_text(encoding="utf-8")
-    assert json.loads(now)["chat_template"].endswith("<|start|>assistant")
+    rewritten = config.read_text(encoding="utf-8")
+    assert json.loads(rewritten)["chat_template"].endswith("<|start|>assistant")
     config.write_text("{}", encoding="utf-8")
     make_model(model.parent, llama_body=False)
-    assert config.read_text(encoding="utf-8") == now
+    assert config.read_text(encoding="utf-8") == rewritten
 
 
 @pytest.mark.parametrize(

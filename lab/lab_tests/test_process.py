@@ -44,7 +44,7 @@ def helper_of(log: Path) -> int:
     return int(words[words.index("helper") + 1])
 
 
-def gone(pid: int) -> bool:
+def has_exited(pid: int) -> bool:
     """Whether a process has ended; a zombie counts as ended."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
@@ -53,7 +53,7 @@ def gone(pid: int) -> bool:
     return state == "Z"
 
 
-def wait_gone(pid: int) -> None:
+def wait_for_exit(pid: int) -> None:
     """Wait for the end of a process that is not a child: its file descriptor becomes readable."""
     try:
         handle = os.pidfd_open(pid)
@@ -68,18 +68,18 @@ def test_context_starts_server_and_stops_its_children(tmp_path: Path) -> None:
     with serving(SERVER, log) as server:
         assert server.alive
         assert server.base_url == f"http://127.0.0.1:{server.port}"
-        helper = helper_of(log)
-        assert not gone(helper)
+        script = helper_of(log)
+        assert not has_exited(script)
     assert not server.alive
-    wait_gone(helper)
+    wait_for_exit(script)
     check_port(server.port)
 
 
 def test_stop_kills_a_server_that_ignores_sigterm(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
     with serving(STUBBORN, log):
-        helper = helper_of(log)
-    wait_gone(helper)
+        script = helper_of(log)
+    wait_for_exit(script)
 
 
 def test_early_exit_reports_the_last_error_of_the_log(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_health_check_timeout_stops_the_server(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
     with pytest.raises(LabError, match=r"/health did not respond within 2 s; the server was stopped"):
         serving(SERVER, log, status=503, timeout_s=2).__enter__()
-    wait_gone(helper_of(log))
+    wait_for_exit(helper_of(log))
 
 
 def test_failing_server_stops_the_one_started_with_it(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_failing_server_stops_the_one_started_with_it(tmp_path: Path) -> None:
         ):
             second.ready()
         first.ready()
-    wait_gone(helper_of(good))
+    wait_for_exit(helper_of(good))
     with pytest.raises(LabError, match="was not started"):
         first.ready()
 
@@ -149,7 +149,7 @@ def test_error_in_context_stops_the_server(tmp_path: Path) -> None:
 
     with pytest.raises(RuntimeError, match="in the middle"):
         fail()
-    wait_gone(helper_of(log))
+    wait_for_exit(helper_of(log))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "kill"])
@@ -172,11 +172,11 @@ except KeyboardInterrupt:
     with bounded(running):
         assert running.stdout is not None
         assert running.stdout.readline() == "up\n"
-        helper = helper_of(log)
+        script = helper_of(log)
         running.send_signal(number)
         assert running.stdout.readline() == "interrupted\n"
         assert running.wait(timeout=30) == 0
-    wait_gone(helper)
+    wait_for_exit(script)
     check_port(port)
 
 
@@ -222,7 +222,7 @@ with server:
         served_by = int(output.readline())
         running.kill()
         running.wait(timeout=30)
-    wait_gone(served_by)
+    wait_for_exit(served_by)
     check_port(port)
 
 
@@ -245,4 +245,4 @@ child.wait()
             time.sleep(0.02)
         running.kill()
         running.wait(timeout=30)
-    wait_gone(child)
+    wait_for_exit(child)

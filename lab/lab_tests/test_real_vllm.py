@@ -54,9 +54,9 @@ def captures(server: ServerProcess) -> dict[Target, Capture]:
         for endpoint in scripts.ENDPOINTS
         if endpoint in script.endpoints
     ]
-    kept: dict[Target, Capture] = {}
-    record(server.base_url, targets, stream_interval=INTERVAL, keep=kept.__setitem__, jobs=8)
-    return kept
+    recorded: dict[Target, Capture] = {}
+    record(server.base_url, targets, stream_interval=INTERVAL, keep=recorded.__setitem__, jobs=8)
+    return recorded
 
 
 def chat(server: ServerProcess, text: str, **options: Any) -> dict[str, Any]:

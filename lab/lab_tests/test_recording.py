@@ -22,10 +22,10 @@ def hello(_asked: Asked) -> Iterable[bytes]:
 
 
 def kept_from(answers: dict[str, Answer], targets: list[Target]) -> dict[Target, Capture]:
-    kept: dict[Target, Capture] = {}
+    captures: dict[Target, Capture] = {}
     with raw_server(answers) as server:
-        record(server.address, targets, stream_interval=3, keep=kept.__setitem__)
-    return kept
+        record(server.address, targets, stream_interval=3, keep=captures.__setitem__)
+    return captures
 
 
 def test_record_keeps_the_stream_and_the_lab_header() -> None:
@@ -87,19 +87,19 @@ def test_record_http_error() -> None:
 
 
 def test_record_interrupted_keeps_finished_captures() -> None:
-    kept: list[str] = []
+    captures: list[str] = []
 
     def keep(target: Target, _capture: Capture) -> None:
-        if len(kept) == 3:
+        if len(captures) == 3:
             raise KeyboardInterrupt
-        kept.append(target.script.name)
+        captures.append(target.script.name)
 
     targets = [Target(Endpoint.CHAT, script) for script in named([]) if Endpoint.CHAT in script.endpoints]
     with raw_server({CHAT: hello}) as server:
         with pytest.raises(KeyboardInterrupt):
             record(server.address, targets, stream_interval=1, keep=keep, jobs=2)
         sent = len(server.bodies(CHAT))
-    assert len(kept) == 3
+    assert len(captures) == 3
     assert sent < len(targets)
 
 

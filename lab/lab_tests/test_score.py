@@ -66,9 +66,9 @@ def test_score_lost_misfiled_or_doubled_text(deltas: tuple[dict[str, Any], ...])
 
 
 def test_score_error_event_after_complete_text() -> None:
-    whole = chat(SCRIPT["plain"], REASONING, CONTENT)
+    complete = chat(SCRIPT["plain"], REASONING, CONTENT)
     error = Event('{"error": {"message": "Unexpected token 200002", "code": 400}}', 0.1)
-    scored = score(SCRIPT["plain"], capture(Endpoint.CHAT, SCRIPT["plain"], [*whole.events[:-1], error]))
+    scored = score(SCRIPT["plain"], capture(Endpoint.CHAT, SCRIPT["plain"], [*complete.events[:-1], error]))
     assert scored.outcome is ScriptOutcome.REPORTED
     assert scored.differences == ("Unexpected token 200002",)
 
@@ -120,10 +120,10 @@ def test_score_reformatted_arguments_of_unstreamed_responses() -> None:
 def test_score_tool_calls() -> None:
     script = SCRIPT["same_call_twice"]
     paris, rome = '{"city":"Paris"}', '{"city":"Rome"}'
-    whole = chat(script, call(0, "get_weather", paris), call(1, "get_weather", rome))
+    complete = chat(script, call(0, "get_weather", paris), call(1, "get_weather", rome))
     swapped = chat(script, call(0, "get_weather", rome), call(1, "get_weather", paris))
     leaked = chat(script, call(0, "get_weather", paris[:-2]), call(1, "get_weather", '"}' + rome))
-    assert score(script, whole).outcome is ScriptOutcome.COMPLETE
+    assert score(script, complete).outcome is ScriptOutcome.COMPLETE
     assert score(script, swapped).outcome is ScriptOutcome.SILENT
     assert score(script, leaked).outcome is ScriptOutcome.SILENT
 
@@ -189,10 +189,10 @@ def test_score_unstreamed_responses() -> None:
 @pytest.mark.parametrize(("counted", "outcome"), [(23, ScriptOutcome.COMPLETE), (2, ScriptOutcome.SILENT)])
 def test_score_tool_output_missing_from_next_prompt(counted: int, outcome: ScriptOutcome) -> None:
     script = SCRIPT["turn_python_first"]
-    whole = responses(script, "The result is 42.", "The result is 42.")
-    final = json.loads(whole.events[1].data)
+    complete = responses(script, "The result is 42.", "The result is 42.")
+    final = json.loads(complete.events[1].data)
     final["response"]["usage"] = {"output_tokens_details": {"tool_output_tokens_per_turn": [0, counted]}}
-    events = [whole.events[0], whole.events[1]._replace(data=json.dumps(final))]
+    events = [complete.events[0], complete.events[1]._replace(data=json.dumps(final))]
     assert score(script, capture(Endpoint.RESPONSES, script, events)).outcome is outcome
 
 

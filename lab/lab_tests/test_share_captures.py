@@ -31,11 +31,11 @@ def recorded(version: str, number: int, text: str = "Hi") -> Capture:
 
 
 def test_ids_and_times_do_not_tell_streams_apart_and_everything_else_does() -> None:
-    one = recorded("0.32.0", 1)
-    assert stream_digest(one) == stream_digest(recorded("0.33.0", 2))
-    assert stream_digest(one) != stream_digest(recorded("0.32.0", 1, "Ho"))
-    cut = replace(one, end=End(at_s=0.2, cut=True, detail="gone"))
-    assert stream_digest(one) != stream_digest(cut)
+    stream = recorded("0.32.0", 1)
+    assert stream_digest(stream) == stream_digest(recorded("0.33.0", 2))
+    assert stream_digest(stream) != stream_digest(recorded("0.32.0", 1, "Ho"))
+    cut = replace(stream, end=End(at_s=0.2, cut=True, detail="gone"))
+    assert stream_digest(stream) != stream_digest(cut)
 
 
 def test_an_equal_stream_is_stored_once_and_opens_as_the_other_release_s(tmp_path: Path) -> None:
@@ -46,16 +46,16 @@ def test_an_equal_stream_is_stored_once_and_opens_as_the_other_release_s(tmp_pat
         shelf.pack()
     assert share(tmp_path / "from", tmp_path / "to") == (3, 2)
     assert not (tmp_path / "to" / "vllm-frontend-0.33.0-siragged.zip").exists()
-    again = share(tmp_path / "from", tmp_path / "to")
-    assert again == (3, 2)
+    shared_twice = share(tmp_path / "from", tmp_path / "to")
+    assert shared_twice == (3, 2)
     first, second, third = load_runs(tmp_path / "to")
     assert third.kept_in == {(Endpoint.CHAT, "plain"): "vllm-frontend-0.32.0-siragged"}
-    kept = capture_of(third, Endpoint.CHAT, "plain")
-    assert kept is not None
-    assert kept.header.server_version == "0.33.0"
-    assert kept.header.extra["lab"]["recorded_with"] == "0.32.0"
-    assert kept.events == recorded("0.32.0", 2).events
-    assert [capture for _, _, capture in captures_of(third)] == [kept]
+    shared = capture_of(third, Endpoint.CHAT, "plain")
+    assert shared is not None
+    assert shared.header.server_version == "0.33.0"
+    assert shared.header.extra["lab"]["recorded_with"] == "0.32.0"
+    assert shared.events == recorded("0.32.0", 2).events
+    assert [capture for _, _, capture in captures_of(third)] == [shared]
     assert not first.kept_in
     assert not second.kept_in
 
@@ -68,6 +68,6 @@ def test_scores_of_shared_streams_can_be_computed_again(tmp_path: Path) -> None:
         shelf.pack()
     share(tmp_path / "from", tmp_path / "to")
     before = load_runs(tmp_path / "to")[1]
-    again = rescore(RunWriter(tmp_path / "to", "vllm-rs", "0.33.0", 1))
-    assert again.scores == before.scores
-    assert again.kept_in == before.kept_in
+    rescored = rescore(RunWriter(tmp_path / "to", "vllm-rs", "0.33.0", 1))
+    assert rescored.scores == before.scores
+    assert rescored.kept_in == before.kept_in

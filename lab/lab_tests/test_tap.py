@@ -67,9 +67,9 @@ def test_asking_for_ids_changes_no_byte_of_what_the_client_gets(
     if not streamed:
         body.pop("stream_options")
     path = spec_of(endpoint).full_path
-    with tapped(vllm_server.base_url, add_token_ids=True) as (address, kept):
+    with tapped(vllm_server.base_url, add_token_ids=True) as (address, recorded):
         assert same_bytes(address, vllm_server.base_url, path, body)
-        capture = kept.capture()
+        capture = recorded.capture()
     assert list(read(capture).choice.tokens.ids)
     assert capture.header.request == body
 
@@ -78,9 +78,9 @@ def test_asking_for_ids_changes_no_byte_of_what_the_client_gets(
 def test_logprobs_change_nothing_of_it(vllm_server: ServerProcess, logprobs: bool) -> None:
     body = request("tool_call", logprobs=logprobs)
     path = spec_of(Endpoint.CHAT).full_path
-    with tapped(vllm_server.base_url, add_token_ids=True) as (address, kept):
+    with tapped(vllm_server.base_url, add_token_ids=True) as (address, recorded):
         assert same_bytes(address, vllm_server.base_url, path, body)
-        assert kept.capture().header.request == body
+        assert recorded.capture().header.request == body
 
 
 def test_the_official_clients_run_unchanged_and_their_streams_are_clean(vllm_server: ServerProcess) -> None:
@@ -93,13 +93,13 @@ def test_the_official_clients_run_unchanged_and_their_streams_are_clean(vllm_ser
             stream = await client.chat.completions.create(**body)
             return "".join([chunk.choices[0].delta.content or "" async for chunk in stream if chunk.choices])
 
-    with tapped(vllm_server.base_url, add_token_ids=True) as (address, kept):
+    with tapped(vllm_server.base_url, add_token_ids=True) as (address, recorded):
         with openai.OpenAI(base_url=f"{address}/v1", api_key="k") as client:
             stream = client.chat.completions.create(**body)
             text = "".join(chunk.choices[0].delta.content or "" for chunk in stream if chunk.choices)
             events = list(client.responses.create(**responses, extra_body=own))
         assert asyncio.run(later(address)) == text
-        captures = [kept.capture(number) for number in range(3)]
+        captures = [recorded.capture(number) for number in range(3)]
     assert text
     assert events[-1].type == "response.completed"
     assert [inspect(capture).findings for capture in captures[::2]] == [[], []]

@@ -42,7 +42,7 @@ def test_a_benchmark_counts_requests_and_the_tap_what_arrived(
         listening(
             Starlette(routes=playback_routes(lambda: CAPTURES, prefix="", settings=settings))
         ) as server,
-        tapped(server, add_token_ids=True) as (address, kept),
+        tapped(server, add_token_ids=True) as (address, recorded),
     ):
         # Of the requests that arrive before the tap knows what the server is only one gets the keys.
         first = {"model": model, "messages": [{"role": "user", "content": "Hi"}], "stream": True}
@@ -55,7 +55,7 @@ def test_a_benchmark_counts_requests_and_the_tap_what_arrived(
             *("--num-prompts", str(REQUESTS), "--disable-tqdm", "--save-result"),
             *("--result-filename", "result.json"),
         ]
-        done = subprocess.run(
+        benchmark = subprocess.run(
             command,
             cwd=tmp_path,
             env={**os.environ, "HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"},
@@ -64,8 +64,8 @@ def test_a_benchmark_counts_requests_and_the_tap_what_arrived(
             timeout=180,
             check=False,
         )
-        assert done.returncode == 0, done.stdout + done.stderr
-        captures = [kept.capture(number) for number in range(1, 1 + REQUESTS)]
+        assert benchmark.returncode == 0, benchmark.stdout + benchmark.stderr
+        captures = [recorded.capture(number) for number in range(1, 1 + REQUESTS)]
     result = json.loads((tmp_path / "result.json").read_text("utf-8"))
     assert (result["completed"], result["failed"]) == (REQUESTS, 0)
     assert [inspect(capture).verdict.level for capture in captures] == [level] * REQUESTS

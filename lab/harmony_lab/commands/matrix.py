@@ -13,7 +13,7 @@ from harmony_lab.commands.options import (
     Selection,
     Servers,
     lab_command,
-    one_server,
+    one_server_option,
     release_of,
     servers_in,
 )
@@ -125,7 +125,7 @@ class Gate(Results, Selection, needs=("change",)):
         one_of="change",
     )
     rust: bool = flag("compare the Rust front ends of both")
-    server: str = one_server()
+    server: str = one_server_option()
     json: bool = as_json()
     markdown: Path | None = option("write the result for a pull request", None, "FILE")
 
@@ -170,7 +170,7 @@ class WatchReleases(Results, Selection):
     """
 
     rust: bool = flag("the Rust front end (default: the Python one)")
-    server: str = one_server()
+    server: str = one_server_option()
     after: str | None = option(
         "record the releases after this one (default: the newest result)", None, "VERSION"
     )

@@ -128,15 +128,15 @@ class Selection(Environments, title="what is recorded"):
     def conditions(self, package: str) -> list[str]:
         """The selected steps, or the defaults of a package; raises LabError for an invalid schedule."""
         default = list(CONDITIONS) if package in STAND_IN_PACKAGES else ["1", "3"]
-        if (other := SERVERS.get(package)) is not None:
-            default = list(other.conditions)
+        if (other_server := SERVERS.get(package)) is not None:
+            default = list(other_server.conditions)
         conditions = list(self.stream_interval) or default
         for condition in conditions:
             check_condition(condition)
         return conditions
 
 
-def one_server() -> str:
+def one_server_option() -> str:
     """The field of `--server`, for one whose releases are compared."""
     return option(f"another server: {_NAMES}", "", "NAME", choices=list(SERVERS))
 

@@ -97,7 +97,7 @@ class StandinEngine:
             self._acks.setblocking(False)
             self._poller.register(self._acks.fileno(), zmq.POLLIN)
         self._poller.register(sys.stdin.fileno(), zmq.POLLIN)
-        _say(ready=True)
+        _print_line(ready=True)
         while True:
             for ready, _ in self._poller.poll(self._timeout_ms()):
                 if ready in inputs:
@@ -298,7 +298,7 @@ class StandinEngine:
             return False
         command = json.loads(line)
         self._schedule = schedule_of(command["steps"])
-        _say(steps=self._schedule.text)
+        _print_line(steps=self._schedule.text)
         return True
 
     def _timeout_ms(self) -> float:
@@ -315,7 +315,7 @@ class StandinEngine:
         os._exit(1)
 
 
-def _say(**words: Any) -> None:
+def _print_line(**words: Any) -> None:
     sys.stdout.write(json.dumps(words) + "\n")
     sys.stdout.flush()
 

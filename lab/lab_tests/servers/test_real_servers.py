@@ -65,21 +65,21 @@ def test_outcomes_and_steps_are_those_of_the_shipped_matrix(
     runs = load_runs(FIXTURES / "matrix" / OTHER_SERVERS)
     name = f"{server.name}-{server.newest}-si{step}"
     [shipped] = [run for run in runs if run.name == name]
-    kept: dict[Target, Capture] = {}
+    captures: dict[Target, Capture] = {}
     record(
         process.base_url,
         [Target(Endpoint.CHAT, script) for script in named(SCRIPTS)],
         stream_interval=0,
-        keep=kept.__setitem__,
+        keep=captures.__setitem__,
         lab={"server": server.name},
         version=server.newest,
         body=partial(server.body, steps=step),
     )
-    for target, capture in kept.items():
+    for target, capture in captures.items():
         assert server.fault(process, capture, step) is None, target
         key = target.endpoint, target.script.name
         assert score(target.script, capture).outcome is shipped.scores[key].outcome, target
-    assert len(kept) == len(SCRIPTS)
+    assert len(captures) == len(SCRIPTS)
 
 
 @pytest.mark.parametrize("script", ["plain", "marker_lookalikes", "two_calls_by_end"])
@@ -100,9 +100,9 @@ def test_the_tap_changes_no_byte_of_what_the_client_gets(
         assert response.status_code == 200, response.text
         return ONE_TIME.sub(rb'"\1":0', response.content)
 
-    with tapped(process.base_url, add_token_ids=True) as (address, kept):
+    with tapped(process.base_url, add_token_ids=True) as (address, captures):
         direct, through_tap = answer(process.base_url), answer(address)
-        capture = kept.capture()
+        capture = captures.capture()
     assert through_tap == direct
     evidence = read(capture).choice.evidence
     assert (evidence is Evidence.TOKEN_IDS) is (server is DYNAMO)
@@ -110,16 +110,16 @@ def test_the_tap_changes_no_byte_of_what_the_client_gets(
 
 def test_a_stream_with_other_steps_is_not_scored(running: tuple[LabServer, ServerProcess]) -> None:
     server, process = running
-    kept: dict[Target, Capture] = {}
+    captures: dict[Target, Capture] = {}
     record(
         process.base_url,
         [Target(Endpoint.CHAT, named(["plain"])[0])],
         stream_interval=3,
-        keep=kept.__setitem__,
+        keep=captures.__setitem__,
         version=server.newest,
         body=partial(server.body, steps="3"),
     )
-    [capture] = kept.values()
+    [capture] = captures.values()
     assert server.fault(process, capture, "1") is not None
 
 

@@ -74,9 +74,9 @@ def test_chunking_fault_of_merged_events(tmp_path: Path) -> None:
 
 
 def test_chunking_fault_ignores_unstreamed_and_rejected_requests(tmp_path: Path) -> None:
-    nothing = engine(tmp_path)
-    assert chunking_fault(nothing, capture(stream=False), "3") is None
-    assert chunking_fault(nothing, capture(status=400), "3") is None
+    no_steps = engine(tmp_path)
+    assert chunking_fault(no_steps, capture(stream=False), "3") is None
+    assert chunking_fault(no_steps, capture(status=400), "3") is None
 
 
 def test_request_id_of() -> None:

@@ -12,7 +12,9 @@ from lab_tests.support.scripts import SOURCE
 CALL, RETURN = 200012, 200002
 
 
-def made(steps: str = "3", tokens: tuple[int, ...] = (1, 2, 3, 4, 5, RETURN), **params: Any) -> Generation:
+def generated(
+    steps: str = "3", tokens: tuple[int, ...] = (1, 2, 3, 4, 5, RETURN), **params: Any
+) -> Generation:
     row = ["id", [7, 8], {"max_tokens": 100, "stop_token_ids": [CALL], **params}, RETURN]
     return generation_of(
         row,
@@ -31,64 +33,64 @@ def ids(generation: Generation) -> list[tuple[int, ...]]:
 
 
 def test_next_step_sizes_and_end_token() -> None:
-    generation = made()
+    generation = generated()
     assert ids(generation) == [(1,), (2, 3, 4), (5, RETURN)]
     assert generation.finish is Finish.STOP
 
 
 def test_next_step_stop_id() -> None:
-    generation = made(tokens=(1, CALL, 3, 4))
+    generation = generated(tokens=(1, CALL, 3, 4))
     generation.next_step()
     assert generation.next_step() == EngineStep((CALL,), Finish.STOP, CALL)
 
 
 @pytest.mark.parametrize(("budget", "steps"), [(1, [(1,)]), (3, [(1,), (2, 3)]), (4, [(1,), (2, 3, 4)])])
 def test_next_step_token_budget(budget: int, steps: list[tuple[int, ...]]) -> None:
-    generation = made(max_tokens=budget)
+    generation = generated(max_tokens=budget)
     assert ids(generation) == steps
     assert generation.finish is Finish.LENGTH
 
 
 def test_next_step_stop_before_budget() -> None:
-    generation = made(tokens=(1, RETURN), max_tokens=2)
+    generation = generated(tokens=(1, RETURN), max_tokens=2)
     ids(generation)
     assert generation.finish is Finish.STOP
 
 
 def test_next_step_ignore_eos() -> None:
-    assert ids(made(tokens=(1, RETURN, 2, CALL), ignore_eos=True)) == [(1,), (RETURN, 2, CALL)]
+    assert ids(generated(tokens=(1, RETURN, 2, CALL), ignore_eos=True)) == [(1,), (RETURN, 2, CALL)]
 
 
 def test_next_step_min_tokens() -> None:
-    assert ids(made(tokens=(RETURN, 1, RETURN), min_tokens=2)) == [(RETURN,), (1, RETURN)]
+    assert ids(generated(tokens=(RETURN, 1, RETURN), min_tokens=2)) == [(RETURN,), (1, RETURN)]
 
 
 def test_next_step_after_the_last_token() -> None:
-    assert ids(made(tokens=(1,))) == [(1,), (RETURN,)]
+    assert ids(generated(tokens=(1,))) == [(1,), (RETURN,)]
 
 
 def test_next_step_context_length() -> None:
-    generation = made(tokens=(1,) * 9, ignore_eos=True)
+    generation = generated(tokens=(1,) * 9, ignore_eos=True)
     generation.room = 2
     assert ids(generation) == [(1,), (1,)]
     assert generation.finish is Finish.LENGTH
 
 
 def test_generation_of_newer_releases_end_token() -> None:
-    assert made(_eos_token_id=4).eos == 4
-    assert made(ignore_eos=True).eos is None
+    assert generated(_eos_token_id=4).eos == 4
+    assert generated(ignore_eos=True).eos is None
 
 
 def test_generation_of_unstreamed_requests() -> None:
-    assert made(output_kind=1).streamed
-    assert not made(output_kind=2).streamed
+    assert generated(output_kind=1).streamed
+    assert not generated(output_kind=2).streamed
 
 
 def test_next_step_schedule_events() -> None:
-    generation = made("1+error@2")
+    generation = generated("1+error@2")
     assert ids(generation) == [(1,), (2,)]
     assert generation.finish is Finish.ERROR
-    dying = made("1+stall:250@2+die@2")
+    dying = generated("1+stall:250@2+die@2")
     assert not dying.dies()
     dying.next_step()
     assert dying.dies()

@@ -69,16 +69,16 @@ def test_outcomes_are_those_of_the_built_in_matrix(
         for endpoint in ENDPOINTS
         if endpoint in script.endpoints and endpoint not in lacks and not script.built_in and script.stream
     ]
-    kept: dict[Target, Capture] = {}
+    captures: dict[Target, Capture] = {}
 
     def keep(target: Target, capture: Capture) -> None:
         if chunking_fault(server.engine, capture, step) is None:
-            kept[target] = capture
+            captures[target] = capture
 
     for _ in range(_TRIES):
-        missing = [target for target in targets if target not in kept]
+        missing = [target for target in targets if target not in captures]
         record(server.base_url, missing, stream_interval=0, keep=keep)
-    assert len(kept) == len(targets)
-    outcomes = {target: score(target.script, capture).outcome for target, capture in kept.items()}
+    assert len(captures) == len(targets)
+    outcomes = {target: score(target.script, capture).outcome for target, capture in captures.items()}
     expected = {target: shipped.scores[target.endpoint, target.script.name].outcome for target in targets}
     assert {target: outcome for target, outcome in outcomes.items() if outcome is not expected[target]} == {}

@@ -93,10 +93,10 @@ def test_outcomes_and_schedules_are_those_of_the_built_in_matrix(server: Standin
         for endpoint in ENDPOINTS
         if endpoint in script.endpoints and endpoint not in lacks
     ]
-    kept: dict[Target, Capture] = {}
-    record(server.base_url, targets, stream_interval=0, keep=kept.__setitem__)
-    assert len(kept) == len(targets) >= 2 * len(STREAMED)
-    for target, capture in kept.items():
+    captures: dict[Target, Capture] = {}
+    record(server.base_url, targets, stream_interval=0, keep=captures.__setitem__)
+    assert len(captures) == len(targets) >= 2 * len(STREAMED)
+    for target, capture in captures.items():
         assert chunking_fault(server.engine, capture, step) is None, target
         expected = shipped.scores[target.endpoint, target.script.name]
         assert score(target.script, capture).outcome is expected.outcome, target
@@ -115,9 +115,9 @@ def test_clients_read_fresh_responses_as_in_the_built_in_matrix(server: StandinS
         for endpoint in endpoints
         if endpoint in script.endpoints
     ]
-    kept: dict[Target, Capture] = {}
-    record(server.base_url, targets, stream_interval=3, keep=kept.__setitem__)
-    assert_clients_read_as_before(run, kept)
+    captures: dict[Target, Capture] = {}
+    record(server.base_url, targets, stream_interval=3, keep=captures.__setitem__)
+    assert_clients_read_as_before(run, captures)
 
 
 def test_audit_of_random_scripts(
@@ -290,10 +290,10 @@ def test_live_run_and_tap_keep_every_token(server: StandinServer, tmp_path: Path
     assert tuple(run.reading().choice.tokens.ids) == sampled
     body = bodies.request_body(Endpoint.CHAT, named(["tool_call"])[0])
     body.pop("return_token_ids")
-    with tapped(server.base_url, add_token_ids=True) as (address, kept):
+    with tapped(server.base_url, add_token_ids=True) as (address, captures):
         answer = httpx.post(f"{address}/v1/chat/completions", json=body, timeout=120)
         assert '"token_ids":[' not in answer.text
-        capture = kept.capture()
+        capture = captures.capture()
     assert tuple(read(capture).choice.tokens.ids) == sampled
     assert inspect(capture).findings == []
 

@@ -39,8 +39,8 @@ def wheel(folder: Path, **changed: str) -> Path:
 
 def test_unpack_keeps_python_and_rust_only(tmp_path: Path) -> None:
     parts = unpack(wheel(tmp_path), tmp_path / "parts")
-    kept = sorted(str(path.relative_to(parts.folder)) for path in parts.folder.rglob("*") if path.is_file())
-    assert kept == [
+    names = sorted(str(path.relative_to(parts.folder)) for path in parts.folder.rglob("*") if path.is_file())
+    assert names == [
         "site/vllm-9.9.9.dist-info/METADATA",
         "site/vllm-9.9.9.dist-info/RECORD",
         "site/vllm/__init__.py",
@@ -74,7 +74,7 @@ def test_front_end_requirements_without_gpu_packages() -> None:
         "flashinfer-python==0.5",
         "ray[cgraph]>=2.48",
     ]
-    needed, left_out = front_end_requirements([*requirements, "openai>=1.99"], version="0.14.1")
-    assert needed == ["regex", "openai>=1.99,<3", "mcp<2"]
+    distributions, left_out = front_end_requirements([*requirements, "openai>=1.99"], version="0.14.1")
+    assert distributions == ["regex", "openai>=1.99,<3", "mcp<2"]
     assert {"flashinfer-python", "nvidia-cudnn-frontend", "ray", "triton", "torchvision"} <= set(left_out)
     assert "torch" not in left_out

@@ -95,14 +95,14 @@ def test_every_cell_of_three_releases(version: str, tmp_path: Path) -> None:
 def test_a_release_with_another_parser_serves_as_without_it(tmp_path: Path) -> None:
     with ExitStack() as stack:
         server = serve(stack, "0.23.0", installed_into(tmp_path / "witness"))
-        kept: dict[Target, Capture] = {}
+        captures: dict[Target, Capture] = {}
         record(
             server.base_url,
             [Target(Endpoint.CHAT, named(["plain"])[0])],
             stream_interval=0,
-            keep=kept.__setitem__,
+            keep=captures.__setitem__,
         )
-        assert [capture.header.status for capture in kept.values()] == [200]
+        assert [capture.header.status for capture in captures.values()] == [200]
         assert not counted(server)
         assert server.log.read_text("utf-8", errors="replace").count("harmony witness: does nothing") == 1
 

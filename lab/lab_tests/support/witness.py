@@ -103,15 +103,15 @@ def compared(
         for endpoint in ENDPOINTS
         if (endpoint, script.name) in shipped.scores
     ]
-    kept: dict[Target, Capture] = {}
+    captures: dict[Target, Capture] = {}
     before = counted(server)
-    record(server.base_url, targets, stream_interval=0, keep=kept.__setitem__)
+    record(server.base_url, targets, stream_interval=0, keep=captures.__setitem__)
     growth = counted(server) - before
-    seen = verdicts(server)
+    logged = verdicts(server)
     cells = {}
-    for target, capture in kept.items():
+    for target, capture in captures.items():
         ids = {match for event in capture.events for match in _ID.findall(event.data)}
-        verdict, errors = next((seen[response_id] for response_id in ids if response_id in seen), ("", 0))
+        verdict, errors = next((logged[response_id] for response_id in ids if response_id in logged), ("", 0))
         expected = shipped.scores[target.endpoint, target.script.name].outcome
         cells[target] = Cell(expected.value, score(target.script, capture).outcome.value, verdict, errors)
     damaged = sum(count for (name, _, _), count in growth.items() if "damaged" in name)
