@@ -42,7 +42,7 @@ _SHOWN = 20
 _EXAMPLE = f"""A file is {FORMATS}.
 
 example:
-  python -m inspector audit fixtures/chat-tool-call-leak-vllm-0.14.1.jsonl
+  python -m inspector audit chat-tool-call-leak-vllm-0.14.1
   curl -sN http://localhost:8000/v1/chat/completions -d @request.json | python -m inspector audit - --json
 
 exit codes: 0 no findings at the level of --fail-on, 1 findings, or a response that --client cannot read,

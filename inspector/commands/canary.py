@@ -16,6 +16,7 @@ from inspector.commands.redact import redacting
 from inspector.commands.terminal import say, tell
 from inspector.commands.watching import Time, Watched, watching
 from inspector.fleet.watch.canary import Canary, usual_requests
+from inspector.net.client.server_info import first_model
 from inspector.net.tap import FolderSink
 
 _EXAMPLE = """example:
@@ -31,7 +32,7 @@ dashboard and alert rules. For a cron job: --once, whose exit code says whether 
 class CanaryOptions(AskedServer, Request, Watched):
     """Send a few requests at fixed intervals, audit the responses, and serve metrics."""
 
-    model: str = required("a model name from the server's /v1/models")
+    model: str = option("a model of the server (default: the first that it lists)", "")
     every: Time = option("interval between rounds (default: 60s)", 60.0)
     once: bool = flag("send one round and exit: 1 if a response was damaged, failed or missing, else 0")
     name: str = option("the label `upstream` of the metrics, to tell canaries apart", "canary")
@@ -44,9 +45,9 @@ def run(options: CanaryOptions) -> int:
     folder = Path(options.out)
     FolderSink(folder)  # makes it, and says so if it cannot be written to
     custom = options.prompt or options.messages
-    model = options.model
-    requests = [request_of(options, model)] if custom else usual_requests(model)
     server = server_of(options, options.base_url)
+    model = options.model or first_model(server, options.endpoint)
+    requests = [request_of(options, model)] if custom else usual_requests(model)
     if options.metrics is None and options.otel is None and not options.once:
         raise InspectorError("nothing receives the results; pass --metrics PORT, --otel, or both, or --once")
     addresses = {options.name: server.v1}

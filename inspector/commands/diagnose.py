@@ -1,15 +1,15 @@
 """`diagnose`: match an error, a traceback, client output, a log or a capture with known issues."""
 
 import io
+import shlex
 import sys
 from collections.abc import Iterator
 from itertools import chain
-from pathlib import Path
 from typing import Any, Final, cast
 
 from inspector.capture.errors import StoreError
 from inspector.commands.options import Command, flag, option
-from inspector.commands.shared import WithIssues, advice_lines, as_json
+from inspector.commands.shared import WithIssues, advice_lines, as_json, path_of
 from inspector.commands.terminal import print_json, say
 from inspector.files.compression import HEAD, decompress
 from inspector.files.store import read_at_most
@@ -21,7 +21,7 @@ from inspector.issues.texts.lines import lines_of_file
 _EXAMPLE = """examples:
   python -m inspector diagnose vllm.log
   echo 'Unexpected token 200002 while expecting start token 200006' | python -m inspector diagnose
-  python -m inspector diagnose fixtures/chat-tool-call-leak-vllm-0.14.1.jsonl --json
+  python -m inspector diagnose chat-tool-call-leak-vllm-0.14.1 --json
 
 exit codes: 0 nothing found, 1 a failure, a known issue or another server was found, 2 the file cannot be read
 """
@@ -60,8 +60,14 @@ def _diagnosis(file: str) -> Diagnosis:
             return _stream(typed, "standard input")
         finally:
             typed.detach()  # else standard input would be closed with it
+    path = path_of(file)
+    if " " in file and not path.exists():
+        raise StoreError(
+            f"{file}: no such file; a message is read from standard input: "
+            f"echo {shlex.quote(file)} | python -m inspector diagnose"
+        )
     try:
-        with io.BufferedReader(Path(file).open("rb", buffering=0), HEAD) as opened:
+        with io.BufferedReader(path.open("rb", buffering=0), HEAD) as opened:
             return _stream(opened, file)
     except OSError as error:
         raise StoreError(

@@ -13,13 +13,14 @@ from inspector.capture.capture import Capture
 from inspector.capture.errors import InspectorError
 from inspector.commands.options import Command, Value, option
 from inspector.commands.serving import Hosts, Port, serve
+from inspector.commands.shared import path_of
 from inspector.files.store import builtin, load_all
 from inspector.net.playback import FAULTS, PlaybackSettings, playback_routes
 
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@*A-Z]+")
 _FAULTS = "\n".join(f"  {fault.example:24} {fault.words}" for fault in FAULTS.values())
 _EXAMPLE = f"""example:
-  python -m inspector play fixtures/*.jsonl --port 8001
+  python -m inspector play --port 8001
   curl -N localhost:8001/v1/chat/completions -d '{{"model": "playback", "stream": true, "messages": []}}'
 
 The model of a request names the capture (its file name); `playback` serves all captures round-robin.
@@ -74,7 +75,7 @@ def run(options: Play) -> int:
     if options.tokens_per_s:
         changes["tokens_per_s"] = options.tokens_per_s
     settings = PlaybackSettings().changed(changes)
-    captures = _captures([Path(file) for file in options.files])
+    captures = _captures([path_of(file) for file in options.files])
     routes = playback_routes(lambda: captures, prefix="", settings=settings, origins=options.allow_origin)
     lines = [
         f"{len(captures)} captures at {{address}}/v1 (models: {{address}}/v1/models); press Ctrl-C to stop"

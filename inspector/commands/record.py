@@ -12,6 +12,7 @@ from inspector.commands.terminal import say, tell
 from inspector.files.store import save
 from inspector.inspection.inspection import inspect
 from inspector.inspection.masking import masked
+from inspector.net.client.server_info import first_model
 from inspector.net.runs.registry import Registry
 from inspector.views.audit_result import AuditResult
 
@@ -29,7 +30,7 @@ exit codes: 0 recorded, 1 recorded but the stream failed, 2 nothing could be rec
 class Record(AskedServer, Request, needs=("text",)):
     """Send one streaming request with the openai client and save every event with its time."""
 
-    model: str = required("a model name from the server's /v1/models")
+    model: str = option("a model of the server (default: the first that it lists)", "")
     out: str = required("file for the capture; must not exist yet", "FILE")
     and_truth: str | None = option(
         "also send the prompt to completions, and save that capture here", None, "FILE"
@@ -39,9 +40,9 @@ class Record(AskedServer, Request, needs=("text",)):
 
 def run(options: Record) -> int:
     """Record one request."""
-    request = request_of(options, options.model)
-    registry = Registry(None)
     server = server_of(options, options.base_url)
+    request = request_of(options, options.model or first_model(server, options.endpoint))
+    registry = Registry(None)
     paths = [_free(options.out)]
     if options.and_truth:
         paths.append(_free(options.and_truth))

@@ -10,7 +10,7 @@ from inspector.inspection.inspection import inspect
 from inspector.views.report import html_report, markdown_report
 
 _EXAMPLE = """examples:
-  python -m inspector report fixtures/chat-tool-call-leak-vllm-0.14.1.jsonl --html report.html
+  python -m inspector report chat-tool-call-leak-vllm-0.14.1 --html report.html
   python -m inspector report stream.jsonl --markdown - --html report.html --against older.jsonl
 
 exit codes: 0 written, 2 a file cannot be read or written

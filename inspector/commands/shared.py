@@ -1,18 +1,20 @@
 """Shared by several commands: captures and numbers as arguments, files that are written, words."""
 
+import re
+import shlex
 import sys
 from argparse import ArgumentTypeError
 from collections.abc import Iterator, Sequence
 from os import environ
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from inspector.analysis.audit import Severity
 from inspector.capture.capture import Capture
 from inspector.capture.errors import InspectorError
 from inspector.commands.options import Options, Value, flag, option, required, whole
-from inspector.commands.terminal import print_text
-from inspector.files.store import LIMIT_BYTES, load_all, loads_all, read_at_most, replacing
+from inspector.commands.terminal import nearest, print_text
+from inspector.files.store import LIMIT_BYTES, builtin, load_all, loads_all, read_at_most, replacing
 from inspector.issues import Advice, Alternative
 from inspector.issues.catalogue.table import OWN_FILE
 
@@ -21,7 +23,11 @@ FailOn = Literal["error", "warning", "never"]
 
 def capture_files() -> Any:
     """The field of FILE, one or several."""
-    return required("a capture or another supported file; - is standard input", "FILE", positional=True)
+    return required(
+        "a capture, another supported file or the name of a built-in capture; - is standard input",
+        "FILE",
+        positional=True,
+    )
 
 
 def as_json(what: str = "the result as JSON") -> bool:
@@ -73,12 +79,34 @@ def stdin_bytes() -> bytes:
     return read_at_most(sys.stdin.buffer, LIMIT_BYTES + 1)
 
 
+_ADDRESS: Final = re.compile(r"https?://", re.IGNORECASE)
+
+
+def path_of(file: str) -> Path:
+    """The path of a FILE argument, which may be the name of a built-in capture.
+
+    Raises InspectorError for the address of a server, and for a name that is only near a built-in capture's.
+    """
+    if _ADDRESS.match(file):
+        raise InspectorError(
+            f"{file} is an address, and this command reads files; record a response there: "
+            f"python -m inspector record --base-url {shlex.quote(file)} --prompt Hello --out capture.jsonl"
+        )
+    path = Path(file)
+    if path.exists() or path.name != file:
+        return path
+    paths = {row.name: row.path for row in builtin()}
+    if file not in paths and (near := nearest(file, paths)):
+        raise InspectorError(f"{file}: no such file; a built-in capture is named {near}")
+    return paths.get(file, path)
+
+
 def captures(file: str) -> list[tuple[str, Capture]]:
     """Captures of one FILE argument with their names; `-` is standard input, a HAR may hold several.
 
     Raises InspectorError when the file cannot be read.
     """
-    contents = loads_all(stdin_bytes(), "standard input") if file == "-" else load_all(Path(file))
+    contents = loads_all(stdin_bytes(), "standard input") if file == "-" else load_all(path_of(file))
     if len(contents) == 1:
         return [(file, contents[0])]
     return [(f"{file}#{number}", capture) for number, capture in enumerate(contents, 1)]

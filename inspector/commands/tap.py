@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from secrets import SystemRandom
@@ -20,6 +21,7 @@ from inspector.fleet.watch import Keep
 from inspector.fleet.watch.redacting import RedactingSink
 from inspector.net.client.address import Server
 from inspector.net.client.recorder import Sink
+from inspector.net.client.server_info import unreachable
 from inspector.net.tap import FolderSink, Tap, Upstream, tap_mount, tap_routes
 
 _EXAMPLE = """example:
@@ -34,6 +36,9 @@ the base URLs are then http://localhost:8002/old/v1 and http://localhost:8002/ne
 In production: --metrics 9464 --sample 0.05 --keep failing --keep-bytes 2GB audits one response in twenty,
 counts the findings for Prometheus, and keeps the captures of failing ones.
 """
+
+_UPSTREAM_WITHIN_S: Final = 2.0
+"""Seconds in which an upstream must answer at the start, or a line says that it does not."""
 
 
 class TapOptions(Watched):
@@ -121,6 +126,9 @@ def _serve(
         for upstream in upstreams
     ]
     lines.append(f"captures: {folder}; press Ctrl-C to stop")
+    for upstream in upstreams:
+        if fault := unreachable(replace(upstream.server, connect_s=_UPSTREAM_WITHIN_S)):
+            lines.append(f"{upstream.name} does not answer yet, and requests fail until it does: {fault}")
     if watched is not None:
         lines += watched.lines
 

@@ -23,8 +23,8 @@ _NOTE = (
 )
 
 _EXAMPLE = """example:
-  python -m inspector tokens fixtures/chat-tool-call-leak-vllm-0.14.1.jsonl
-  python -m inspector tokens --prompt fixtures/chat-raw-harmony-in-history-vllm-0.32.0.jsonl
+  python -m inspector tokens chat-tool-call-leak-vllm-0.14.1
+  python -m inspector tokens --prompt chat-raw-harmony-in-history-vllm-0.32.0
 
 exit codes: 0 printed, 2 the file cannot be read or contains no token IDs
 """

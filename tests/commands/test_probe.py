@@ -192,3 +192,13 @@ def test_one_ctrl_c_ends_it_with_the_result_of_what_was_done(folder: Path) -> No
     assert err == ""
     assert out.startswith("No silent loss in ")
     assert "Stopped by you; requests in flight were dropped and are not counted." in out
+
+
+def test_an_unknown_model_ends_the_probe_at_its_first_response(
+    playback: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert probe(playback, "--prompt", "Hi", "--requests", "200", "--out", "out", model="no-such-model") == 2
+    printed = capsys.readouterr()
+    assert "does not serve the model 'no-such-model'" in printed.err
+    assert len(list(Path("out/captures").iterdir())) < 20

@@ -7,12 +7,16 @@ import sys
 from pathlib import Path
 
 import pytest
+from starlette.applications import Starlette
 
 from inspector.cli import main
 from inspector.files.store import load
+from inspector.net.client.address import Server
+from inspector.net.client.server_info import list_models
+from inspector.net.playback import playback_routes
 from tests.support.answers import DONE, SAID, answering
 from tests.support.command import inspector
-from tests.support.listening import free_port
+from tests.support.listening import free_port, listening
 from tests.support.raw_server import Answer, raw_server, sse, stream
 
 _RECORD = """
@@ -82,3 +86,11 @@ def test_nothing_stands_in_the_way_of_the_next_try_to_record(tmp_path: Path) -> 
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert b"connection refused" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_model_the_first_of_the_server_is_asked(tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    captures = {"whole": load("fixtures/chat-whole-vllm-0.14.1.jsonl")}
+    with listening(Starlette(routes=playback_routes(lambda: captures, prefix=""))) as address:
+        assert main(["record", "--base-url", address, "--prompt", "Hi", "--out", str(out)]) in {0, 1}
+        assert [load(out).header.model] == list_models(Server(base_url=address))[:1]

@@ -19,6 +19,8 @@ from tests.support.streams import chat
         ("doctor --base-url http://1.2.3.999:8000", "invalid server address"),
         ("tokens fixtures/responses-text-swallowed-vllm-0.32.0.jsonl", "Responses has none"),
         ("tokens fixtures/logs/vllm-0.14.1.log.gz", "read this log with `python -m inspector diagnose`"),
+        ("audit http://localhost:8000/v1", "record --base-url http://localhost:8000/v1 --prompt"),
+        ("tokens chat-tool-call-leak-vllm-0.14", "is named chat-tool-call-leak-vllm-0.14.1"),
         ("compare a.jsonl b.jsonl --runs 3", "--runs is only valid with --ask"),
         ("compare --left a.jsonl --right b.jsonl --prompt Hi", "--prompt is only valid with --ask"),
         (
@@ -66,3 +68,21 @@ def test_closed_pipe_is_no_error(files: dict[str, Path]) -> None:
         ["bash", "-o", "pipefail", "-c", command], capture_output=True, cwd=ROOT, timeout=180, check=False
     )
     assert done.stderr == b""
+
+
+def test_a_text_in_place_of_a_file_is_given_back_as_a_command() -> None:
+    text = "Unexpected token 200002 while expecting start token 200006 isn't 'here'"
+    done = inspector("diagnose", text)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    command = done.stderr.decode().partition("standard input: ")[2].strip()
+    echo = command.removesuffix("| python -m inspector diagnose")
+    echoed = subprocess.run(["bash", "-c", echo], capture_output=True, text=True, check=True)
+    assert echoed.stdout == f"{text}\n"
+
+
+@pytest.mark.parametrize("command", ["audit", "tokens", "diagnose"])
+def test_a_built_in_capture_is_given_by_its_name(command: str) -> None:
+    name = "chat-tool-call-leak-vllm-0.14.1"
+    path = f"fixtures/{name}.jsonl"
+    by_name, by_path = (inspector(command, file, "--json").stdout.decode() for file in (name, path))
+    assert by_name == by_path.replace(path, name)

@@ -11,6 +11,7 @@ from pathlib import Path
 from inspector.files.store import load
 from inspector.inspection.inspection import inspect
 from tests.support.answers import CHAT, DONE, SAID, answering
+from tests.support.listening import free_port
 from tests.support.programs import bounded
 from tests.support.raw_server import raw_server
 from tests.support.upstreams import ask
@@ -99,3 +100,12 @@ def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:
 def test_two_upstreams_need_names(tmp_path: Path) -> None:
     upstreams = ("--upstream", "http://a:1", "--upstream", "http://b:1")
     assert "give each --upstream a unique name" in refusal(*upstreams, "--out", str(tmp_path))
+
+
+def test_an_upstream_that_does_not_answer_is_said_at_the_start(tmp_path: Path) -> None:
+    with command("--upstream", f"http://127.0.0.1:{free_port()}", "--out", str(tmp_path)) as (_, process):
+        assert process.stdout is not None
+        process.stdout.readline()
+        line = process.stdout.readline()
+    assert line.startswith("upstream does not answer yet")
+    assert "connection refused" in line

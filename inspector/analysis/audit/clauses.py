@@ -332,7 +332,7 @@ NEUTRAL: Final[Mapping[Code, Callable[[Sequence[Finding]], str]]] = {
     Code.TOKEN_IN_NAME: _harmony,
     Code.HEADER_WORD_IN_NAME: _harmony,
 }
-"""Errors of delivered text for which not only the server can be at fault, with their clauses."""
+"""Errors of delivered text that may not be the server's fault, each with its clause."""
 
 
 def _of(findings: Sequence[Finding], kind: Kind) -> list[Finding]:

@@ -190,7 +190,7 @@ class KindInfo:
     """The usual one; a finding may be less severe where its producer says why."""
     side: FindingSide
     marks: bool
-    """True when its cells themselves are wrong; others point at a place or a whole message."""
+    """True when the tokens that it points at are wrong themselves; else they show a place or a whole message."""
     when: str
     """One line for the docs."""
     clause: str = ""

@@ -20,6 +20,7 @@ from inspector.fleet.probe.mix import Mix, ProbeRequest
 from inspector.fleet.probe.rows import ProbeRow, Result, audited_response
 from inspector.fleet.probe.sender import BUSY, Backoff, Sender, Sent, Target
 from inspector.fleet.probe.shelf import ProbeShelf
+from inspector.net.client.outcome import OutcomeKind
 
 REQUESTS_AT_MOST: Final = 1_000_000
 TRIES: Final = 5
@@ -27,6 +28,8 @@ TRIES: Final = 5
 
 _PACE_OVER_S: Final = 10.0
 _ROOM: Final = 64
+_EVERY_TIME: Final = frozenset({OutcomeKind.NO_MODEL, OutcomeKind.KEY_REJECTED})
+"""Refusals that every further request would get too."""
 _AUDITED_SLOWLY: Final = 0.1
 """If workers wait for audits for more than this share of their time, a note says so."""
 
@@ -343,11 +346,15 @@ class Probe:
             raise
         finally:
             self._in_flight[target.name] -= 1
+        if sent.problem is not None and sent.problem.kind in _EVERY_TIME:
+            self.trouble = self.trouble or sent.problem.sentence
         self._queue.put_nowait(_Pending(request, number, target, level, started_s, in_flight, deferred, sent))
 
     def _over(self) -> bool:
-        """True when the budget is used up."""
+        """True when the budget is used up, or every further request would fail in the same way."""
         budget = self.budget
+        if self.trouble:
+            return True
         if budget.tokens is not None and self._ledger.tokens >= budget.tokens:
             return True
         if self.sweep is not None and budget.requests is not None:

@@ -102,6 +102,24 @@ def list_models(server: Server, endpoint: Endpoint | None = None) -> list[str]:
     return [card["id"] for card in cards if endpoint is None or _serves(card, endpoint)]
 
 
+def first_model(server: Server, endpoint: Endpoint) -> str:
+    """The model that a request without a name asks for; raises ConnectionFailed if the server lists none."""
+    models = list_models(server, endpoint)
+    if not models:
+        raise ConnectionFailed(f"{server.v1}/models lists no model; name one with --model")
+    return models[0]
+
+
+def unreachable(server: Server) -> str | None:
+    """Why no HTTP server answers at an address, with the fix; None if one does, whatever it says."""
+    with httpx.Client(timeout=server.connect_s, verify=trust(server.verify), trust_env=False) as client:
+        try:
+            client.get(f"{server.v1}/models", headers=server.request_headers())
+        except httpx.HTTPError as error:
+            return connection_failure(error, replace(server, silence_s=server.connect_s)).sentence
+    return None
+
+
 def _serves(card: Mapping[str, Any], endpoint: Endpoint) -> bool:
     endpoints = card.get("endpoints")
     return not isinstance(endpoints, list) or spec_of(endpoint).full_path in endpoints

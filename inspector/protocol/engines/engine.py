@@ -40,7 +40,7 @@ class Engine:
     released_with: str = ""
     """The program that it is a part of, whose releases it has."""
     may_be: frozenset[str] = frozenset()
-    """Other programs that it may be, as far as its responses tell."""
+    """Other programs whose responses look the same."""
 
     # --- how to recognize it, and its version ---
 
@@ -176,7 +176,7 @@ class Engine:
         return self.program in programs or self.released_with in programs
 
     def may_be_among(self, programs: Collection[str]) -> bool:
-        """Whether one of them may be this server, as far as is known which it is."""
+        """Whether this server is one of the programs, or cannot be told from one of them."""
         return self.is_among(programs) or not self.may_be.isdisjoint(programs)
 
     def or_newer(self, since: str, version: str | None) -> str:

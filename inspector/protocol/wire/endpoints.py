@@ -1,7 +1,7 @@
 """The table of endpoints: all that distinguishes one from another, apart from its reader and request body.
 
 A new endpoint is a member of `Endpoint`, a reader, a row here and a branch in `client.request`. Everything
-else asks the row: see "Adding an endpoint" in docs/architecture.md.
+else asks the row: see "What a change touches" in docs/architecture.md.
 """
 
 from collections.abc import Callable, Mapping, Sequence
