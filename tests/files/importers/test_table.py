@@ -33,7 +33,7 @@ def importer_of(data: bytes) -> str | None:
 
 
 def test_every_row_reads_its_files_and_no_other_row_does() -> None:
-    assert list(SAMPLES) == [row.name for row in IMPORTERS]
+    assert {row.name for row in IMPORTERS} - SAMPLES.keys() == set(), "each format has a sample here"
     read = [(name, data) for name, samples in SAMPLES.items() for data in samples]
     assert [(name, data[:40]) for name, data in read if importer_of(data) != name] == []
     assert [data[:40] for _, data in read if not sniff_and_read(data, "f")] == []
@@ -41,7 +41,6 @@ def test_every_row_reads_its_files_and_no_other_row_does() -> None:
 
 def test_a_head_tells_a_response_from_a_text_as_the_table_does() -> None:
     textual = {row.name for row in IMPORTERS if not row.begins}
-    assert textual == {"server_log", "embedded"}
     wrong = [
         (name, data[:40])
         for name, samples in SAMPLES.items()
