@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from inspector.issues import Diagnosis, diagnose_capture
     from inspector.issues.texts.diagnose import diagnose_text
     from inspector.net.client.transport import async_recording_client, recording_client
+    from inspector.views.frames import to_pandas
     from inspector.views.report import html_report, markdown_report
     from inspector.views.rows import audit_dict
     from inspector.views.tokens import tokens
@@ -67,6 +68,7 @@ __all__ = [
     "markdown_report",
     "recording_client",
     "save",
+    "to_pandas",
     "tokens",
 ]
 
@@ -105,6 +107,7 @@ _MODULES: Final = {
     "markdown_report": "views.report",
     "recording_client": "net.client.transport",
     "save": "files.store",
+    "to_pandas": "views.frames",
     "tokens": "views.tokens",
 }
 """Where each name is from: it is loaded when it is first used, as all of them take half a second."""

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pandas import DataFrame
 
 import inspector
 from inspector import types
@@ -59,7 +60,7 @@ def returned(public: object) -> Iterator[type]:
             if not name.startswith("_") and inspect.isfunction(function):
                 hints.append(typing.get_type_hints(function).get("return"))
     elif inspect.isfunction(public) or isinstance(public, functools.partial):
-        hints.append(typing.get_type_hints(public).get("return"))
+        hints.append(typing.get_type_hints(public, localns={"DataFrame": DataFrame}).get("return"))
     for hint in hints:
         yield from (found for found in classes(hint) if found.__module__.startswith("inspector."))
 

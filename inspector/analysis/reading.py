@@ -139,7 +139,7 @@ class ChoiceReading:
         return self._delivered[1]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Reading:
     """Everything in a capture, read once; findings, metrics and rows are computed from it."""
 
@@ -153,6 +153,9 @@ class Reading:
     """False while a live stream is still growing."""
     repeats: frozenset[int] = frozenset()
     """Numbers of events that arrived twice; their second copies are not read."""
+
+    def __repr__(self) -> str:
+        return f"<Reading: {self.spec.endpoint}, {len(self.events):,} events, {self.token_count:,} tokens>"
 
     def apart(self) -> "Reading":
         """A copy that does not grow with the stream; its events are still those of the stream."""

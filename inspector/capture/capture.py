@@ -142,7 +142,7 @@ class Header:
     """Unknown header keys, preserved."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Capture:
     """A request and its response."""
 
@@ -152,6 +152,9 @@ class Capture:
     """None if unknown (`curl` output, a truncated file)."""
     notes: tuple[str, ...] = ()
     """What was lost or uncertain when the file was read, one sentence each."""
+
+    def __repr__(self) -> str:
+        return f"<Capture: {self.header.endpoint}, {len(self.events):,} events>"
 
     @property
     def unfinished(self) -> bool:

@@ -25,7 +25,7 @@ from inspector.analysis.reading import ChoiceReading, Reading, read
 from inspector.capture.bounds import FINDINGS
 from inspector.capture.capture import Capture
 from inspector.capture.errors import InspectorError
-from inspector.capture.formats import clip, number
+from inspector.capture.formats import clip, count, number
 from inspector.issues import (
     Advice,
     Cause,
@@ -39,9 +39,10 @@ from inspector.issues import (
 )
 
 _STOP_SHOWN: Final = 60
+_REPR_SHOWN: Final = 160
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Examined:
     """A reading with everything that is derived from it, each thing computed once."""
 
@@ -54,6 +55,10 @@ class Examined:
     verdict: Verdict
     notes: tuple[str, ...]
     """What was noted while the file was read, and whether findings are left out."""
+
+    def __repr__(self) -> str:
+        words = f"{self.verdict.level}, {count(len(self.findings), 'finding')}"
+        return f"<{type(self).__name__}: {words}. {clip(self.verdict.sentence, _REPR_SHOWN)}>"
 
     @property
     def rejection(self) -> Rejection | None:
@@ -91,7 +96,7 @@ class Examined:
         return next((severity for severity in Severity if severity in severities), None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Inspection(Examined):
     """A capture with all that is derived from it."""
 
