@@ -96,3 +96,23 @@ def test_import_inspector_is_light() -> None:
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_every_module_can_be_imported_where_unix_modules_are_missing() -> None:
+    """As on Windows: the program says in a sentence what does not work there, and does the rest."""
+    modules = [
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        for folder in ("inspector", "pages/ui", "pages/parts")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if path.name != "__main__.py" and path.parent.name != "reference_clients"
+    ]
+    program = (
+        "import sys, importlib\n"
+        "for name in ('fcntl', 'pwd', 'grp', 'resource', 'termios'): sys.modules[name] = None\n"
+        f"for name in {modules!r}: importlib.import_module(name)\n"
+        "from inspector.cli import main\n"
+        "main(['--help'])\n"
+    )
+    command = [sys.executable, "-W", "ignore", "-c", program]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -26,6 +26,8 @@ from multiprocessing import Pipe, Process, active_children, parent_process, set_
 from multiprocessing.connection import Connection
 from typing import Any, Final, ParamSpec, TypeVar
 
+from inspector.capture.errors import InspectorError
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -49,6 +51,8 @@ class Workers:
     """
 
     def __init__(self, count: int, *, prepare: Callable[[], object]) -> None:
+        if sys.platform == "win32":  # no socket there hands a descriptor to another process
+            raise InspectorError("this needs several processes, which do not work on Windows; run it in WSL")
         self._prepare = prepare
         self._threads = ThreadPoolExecutor(count, "workers")
         self._of_thread = threading.local()

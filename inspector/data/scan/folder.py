@@ -4,7 +4,6 @@
 the list names it, so that a scan may be killed at any time: the next one removes what no list names.
 """
 
-import fcntl
 import json
 import os
 import re
@@ -22,6 +21,7 @@ from inspector.data.scan.columns import CAPTURES, FINDINGS, Table
 from inspector.data.scan.items import Key
 from inspector.data.scan.rows import Rows
 from inspector.data.scan.tables import arrow_table, without_items
+from inspector.files.locking import lock
 from inspector.files.store import replacing
 from inspector.issues.catalogue.table import own_content
 
@@ -279,7 +279,7 @@ def _locked(path: Path) -> TextIOWrapper:
     """The lock of a folder; the operating system releases it with the process."""
     file = open(path / LOCK, "w", encoding="utf-8", opener=_private)  # noqa: SIM115 -- kept
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock(file)
     except OSError as error:
         file.close()
         raise StoreError(

@@ -4,7 +4,6 @@ A row is written when its request has ended, so a run that is stopped or killed 
 last row is ignored, and its request is sent again.
 """
 
-import fcntl
 import json
 import os
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from typing import Any, Final, TextIO
 
 from inspector.capture.capture import Capture, Endpoint
 from inspector.capture.errors import InspectorError, StoreError
+from inspector.files.locking import lock
 from inspector.files.store import load, replacing, save
 from inspector.fleet.probe.rows import AuditedResponse, ProbeRow, Result, audited_response
 from inspector.inspection.masking import Standins, masked
@@ -130,7 +130,7 @@ def _opened(path: Path) -> TextIO:
     # Rows are written in ASCII; a damaged one is left out, and no reason to lose the others.
     file = path.open("a+", encoding="utf-8", errors="replace", newline="\n")
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock(file)
     except OSError as error:
         file.close()
         raise StoreError(f"{path.parent}: another probe is writing here; wait for it to end") from error
