@@ -108,3 +108,23 @@ def test_examples_print_what_the_docs_show(
     main([word.replace(PLAYED, playback) for word in words[3:]])
     printed = capsys.readouterr().out.replace(playback, PLAYED)
     assert shows(output, printed), f"the docs show\n{output}\nbut this is printed:\n{printed}"
+
+
+def programs() -> list[tuple[str, str]]:
+    """The Python blocks of the docs by page; those of pytest.md run in a pytest of their own."""
+    return [
+        (path.stem, block)
+        for path in [ROOT / "README.md", *DOCS]
+        if path.stem != "pytest"
+        for block in re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
+    ]
+
+
+@pytest.mark.parametrize(("page", "program"), programs(), ids=[page for page, _ in programs()])
+def test_programs_in_the_docs_run(
+    page: str, program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    exec(compile(program, f"docs/{page}.md", "exec"), {"__name__": page})  # noqa: S102 -- our own docs

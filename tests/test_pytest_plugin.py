@@ -17,7 +17,7 @@ from tests.support.command import ROOT
 
 pytest_plugins = ["pytester"]
 
-PLUGIN = ("-p", "harmony_inspector_pytest", "-p", "no:cacheprovider")
+OPTIONS = ("-p", "no:cacheprovider")
 CUT, RECORDED = re.findall(
     r"```python\n(.*?)```", (ROOT / "docs" / "pytest.md").read_text("utf-8"), re.DOTALL
 )
@@ -33,7 +33,7 @@ def elsewhere(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pyt
 def test_the_example_finds_the_client_that_breaks(elsewhere: pytest.Pytester) -> None:
     elsewhere.makepyfile(test_cut=CUT, test_recorded=RECORDED)
     options = ("--harmony-report", "report.json", "--harmony-captures", "kept/captures")
-    result = elsewhere.runpytest_subprocess(*PLUGIN, "-n", "2", *options)
+    result = elsewhere.runpytest_subprocess(*OPTIONS, "-n", "2", *options)
     failed = {line.split("::")[1].split(" ")[0] for line in result.outlines if line.startswith("FAILED")}
     name = "test_a_tool_call_is_read_however_it_is_cut"
     assert failed == {f"{name}[first_piece-{faults}]" for faults in ("", "merge=3", "ragged=1", "ragged=2")}

@@ -43,7 +43,8 @@ _EXAMPLE = f"""A file is {FORMATS}.
 
 example:
   python -m inspector audit chat-tool-call-leak-vllm-0.14.1
-  curl -sN http://localhost:8000/v1/chat/completions -d @request.json | python -m inspector audit - --json
+  curl -sN http://localhost:8000/v1/chat/completions -H 'Content-Type: application/json' \\
+    -d @request.json | python -m inspector audit - --json
 
 exit codes: 0 no findings at the level of --fail-on, 1 findings, or a response that --client cannot read,
 2 a file cannot be read
