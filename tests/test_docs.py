@@ -128,3 +128,25 @@ def test_programs_in_the_docs_run(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     exec(compile(program, f"docs/{page}.md", "exec"), {"__name__": page})  # noqa: S102 -- our own docs
+
+
+def test_the_guide_runs_from_top_to_bottom(
+    playback: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """docs/start.md, with the built-in server in place of the reader's."""
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / "start.md").read_text("utf-8")
+    blocks = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
+    lines = [
+        line for block in blocks for line in block.splitlines() if line.startswith("python -m inspector")
+    ]
+    assert len(lines) > 5
+    for line in lines:
+        words = shlex.split(re.sub(r"http://localhost:800[01]", playback, line))[3:]
+        assert main(words) in {0, 1}, capsys.readouterr().err
+    assert {path.name for path in tmp_path.iterdir()} >= {
+        "first.jsonl",
+        "broken.html",
+        "broken.md",
+        "shared.jsonl",
+    }
