@@ -1,13 +1,8 @@
-"""The supported files: `python -m tools.make_importers` prints what README.md and capture-format.md list."""
+"""The supported files: `python -m tools.make_importers` prints the table of docs/capture-format.md."""
 
 import sys
 
 from inspector.files.importers import IMPORTERS
-
-
-def importers_list() -> str:
-    """The formats as a Markdown list, without variants."""
-    return "\n".join(f"- {row.files}" for row in IMPORTERS if row.label)
 
 
 def importers_table() -> str:
@@ -20,4 +15,4 @@ def importers_table() -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(f"{importers_list()}\n\n{importers_table()}\n")
+    sys.stdout.write(f"{importers_table()}\n")

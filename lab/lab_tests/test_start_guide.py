@@ -36,10 +36,7 @@ def test_a_server_with_the_flags_of_the_guide_passes_the_server_check(
         main(["doctor", "--base-url", address, "--json"])
         checks = {check["name"]: check["state"] for check in json.loads(capsys.readouterr().out)["checks"]}
         out = tmp_path / "first.jsonl"
-        assert (
-            main(["record", "--base-url", address, "--prompt", "[[script plain]]", "--out", str(out)])
-            == 0
-        )
+        assert main(["record", "--base-url", address, "--prompt", "[[script plain]]", "--out", str(out)]) == 0
         assert main(["audit", str(out)]) == 0
     assert checks["token ids"] == checks["reasoning"] == "ok"
     assert "failed" not in checks.values()
