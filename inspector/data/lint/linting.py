@@ -169,6 +169,8 @@ def lint_table(
 ) -> LintReport:
     """Check the rows of a table."""
     head = list(islice(table.rows, _LOOKED_AT))
+    if not columns and any(row.values is not None and "harmony_capture" in row.values for row in head):
+        raise CaptureError(table.name, "is a capture; check it with the command audit")
     taken = tuple(columns) or tuple(detect([row.values for row in head if row.values is not None]))
     if not taken:
         raise _nothing(table.name, head)
@@ -192,8 +194,6 @@ def lint_table(
 
 
 def _nothing(name: str, head: Sequence[LintRow]) -> CaptureError:
-    if any(row.values is not None and "harmony_capture" in row.values for row in head):
-        return CaptureError(name, "is a capture; check it with the command audit")
     if not head:
         return CaptureError(name, "has no rows")
     if not (keys := _keys(head)):

@@ -162,7 +162,10 @@ def test_parquet_without_pyarrow_says_what_to_install(
         (b"\x89PNG\r\n\x1a\n", "picture|image"),
         (b'[{"text": ', "not valid JSON"),
         (b'{"a": 1}\n', "no column was recognized; its columns are a"),
-        (b'{"harmony_capture": 1}\n', "is a capture; check it with the command audit"),
+        (
+            (FIXTURES.parent / "chat-whole-vllm-0.14.1.jsonl").read_bytes(),
+            "is a capture; check it with the command audit",
+        ),
         (b"PK\x03\x04nothing", "zip archive is damaged"),
         (NEWER, "zip archive is damaged"),
         (gzip.compress(LINES, mtime=0)[:-20], "gzip file is damaged"),
