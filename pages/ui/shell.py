@@ -3,7 +3,7 @@
 A sheet that comes with the first elements of a page comes late: the page would be drawn in Streamlit's own
 layout and then move, and 18 tests of test_strip_shift.py and test_layout.py in tests/browser would fail. So
 page.css goes into the page itself. history.js comes with it, as it must see the first change of the address.
-Nothing else is changed, and only the pages' own addresses are.
+Streamlit answers an unknown address with its page too, so whatever a browser opens is dressed.
 """
 
 from collections.abc import Iterable
@@ -21,6 +21,7 @@ from pages.ui import assets
 _NAMES: Final = frozenset({"", "replay", "live", "probe", "library", "compare", "diagnose", "matrix"})
 _FIRST: Final = "replay"
 """The first page, which Streamlit has at the root only: by its name it says "Page not found"."""
+_PAGE_TYPE: Final = "text/html"
 _TITLE: Final = b"<title>Streamlit</title>"
 _OURS: Final = b"<title>Harmony Inspector</title>"
 _HEAD: Final = b"</head>"
@@ -46,24 +47,37 @@ class Shell:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request for a page; leave every other request alone."""
         path = scope.get("path", "")
-        page = scope["type"] == "http" and scope["method"] == "GET"
-        if not page or (path.rstrip("/") not in self.paths and path not in self.paths):
+        if scope["type"] != "http" or scope["method"] != "GET":
             await self.app(scope, receive, send)
             return
-        if path.rstrip("/").endswith(f"/{_FIRST}"):
+        known = path in self.paths or path.rstrip("/") in self.paths
+        opened = _PAGE_TYPE in Headers(scope=scope).get("accept", "")  # by a browser, as a page
+        if not known and not opened:
+            await self.app(scope, receive, send)
+            return
+        folder, _, name = path.rstrip("/").rpartition("/")
+        goes = "" if name.lower() == _FIRST else name.lower()
+        if goes != name and f"{folder}/{name.lower()}" in self.paths:
             query = scope.get("query_string", b"").decode("latin-1")
             up = "../" if path.endswith("/") else "./"
-            await RedirectResponse(up + (f"?{query}" if query else ""))(scope, receive, send)
+            await RedirectResponse(up + goes + (f"?{query}" if query else ""))(scope, receive, send)
             return
         asked = [(name, value) for name, value in scope["headers"] if name not in _CONDITIONS]
-        await self.app({**scope, "headers": asked}, receive, _Dressing(send))
+        root = max((root for root in self.paths if root.endswith("/") and path.startswith(root)), key=len)
+        below = 0 if known else path[len(root) :].count("/")
+        await self.app({**scope, "headers": asked}, receive, _Dressing(send, "../" * below))
 
 
 class _Dressing:
-    """Sends a response on; an HTML one as a whole, dressed."""
+    """Sends a response on; an HTML one as a whole, dressed.
 
-    def __init__(self, send: Send) -> None:
+    The page finds its files by relative addresses, so it works beside the others only: below them, the
+    response leads `up` to the first one.
+    """
+
+    def __init__(self, send: Send, up: str) -> None:
         self._send = send
+        self._up = up
         self._start: Message | None = None
         self._body = b""
 
@@ -79,6 +93,12 @@ class _Dressing:
 
     async def _finish(self, start: Message) -> None:
         body = dressed(self._body)
+        if self._up and body != self._body:
+            await self._send(
+                {"type": "http.response.start", "status": 307, "headers": [(b"location", self._up.encode())]}
+            )
+            await self._send({"type": "http.response.body"})
+            return
         headers = MutableHeaders(raw=list(start["headers"]))
         for name in ("etag", "last-modified", "accept-ranges"):
             if name in headers:
@@ -91,7 +111,7 @@ class _Dressing:
 
 def _is_html(message: Message) -> bool:
     headers = Headers(raw=message["headers"])
-    html = headers.get("content-type", "").startswith("text/html")
+    html = headers.get("content-type", "").startswith(_PAGE_TYPE)
     return html and message["status"] == 200 and "content-encoding" not in headers
 
 

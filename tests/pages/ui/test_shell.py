@@ -42,7 +42,12 @@ async def _text(request: Request) -> Response:
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
     routes = [Route("/", _page), Route("/tools/live", _page), Route("/tap/x/v1/models", _page)]
-    routes += [Route("/compare", _other), Route("/matrix", _text)]
+    routes += [
+        Route("/compare", _other),
+        Route("/matrix", _text),
+        Route("/nowhere", _page),
+        Route("/tools/a/b/", _page),
+    ]
     with listening(Starlette(routes=routes, middleware=shell(["", "/tools"]))) as address:
         yield address
 
@@ -57,9 +62,9 @@ def ask(server: str, path: str, **headers: str) -> tuple[int, dict[str, str], by
         connection.close()
 
 
-@pytest.mark.parametrize("path", ["/", "/tools/live"])
+@pytest.mark.parametrize("path", ["/", "/tools/live", "/nowhere"])
 def test_a_page_has_our_title_and_sheet_whatever_the_browser_has_kept(server: str, path: str) -> None:
-    kept = {"If-None-Match": '"1"', "Accept-Encoding": "gzip"}
+    kept = {"If-None-Match": '"1"', "Accept-Encoding": "gzip", "Accept": "text/html"}
     status, headers, body = ask(server, path, **kept)
     assert status == 200
     assert b"<title>Harmony Inspector</title>" in body
@@ -95,8 +100,14 @@ def test_streamlits_own_page_is_one_that_can_be_dressed() -> None:
         ("/replay", "./"),
         ("/replay?capture=a%20b", "./?capture=a%20b"),
         ("/tools/replay/", "../"),
+        ("/Replay", "./"),
+        ("/Live?run=1", "./live?run=1"),
+        ("/tools/MATRIX/", "../matrix"),
+        ("/tools/a/b/", "../../"),
     ],
 )
-def test_the_first_page_is_at_the_root_by_its_name_too(server: str, path: str, goes: str) -> None:
-    status, headers, _ = ask(server, path)
+def test_an_address_that_no_page_has_leads_to_the_page_that_is_meant(
+    server: str, path: str, goes: str
+) -> None:
+    status, headers, _ = ask(server, path, Accept="text/html,*/*;q=0.8")
     assert (status, headers["location"]) == (307, goes)
