@@ -53,7 +53,7 @@ from inspector.issues.advice import Advice
 from inspector.issues.catalogue.issue import Confidence, Issue, Step
 from inspector.issues.catalogue.issue import Side as FaultSide
 from inspector.issues.catalogue.routes import Route
-from inspector.issues.catalogue.steps import Situation
+from inspector.issues.catalogue.steps import ReleaseMeasured, Situation
 from inspector.issues.catalogue.versions import ReportedVersion
 from inspector.issues.diagnosis import Count as MinuteCount
 from inspector.issues.diagnosis import DiagnosisOutcome, Failure
@@ -114,6 +114,7 @@ __all__ = [
     "PromptRejection",
     "ProtocolNotice",
     "Rejection",
+    "ReleaseMeasured",
     "RepeatedEvent",
     "ReportedVersion",
     "ResponseOutcome",

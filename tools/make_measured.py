@@ -6,8 +6,8 @@ end. The class is the well-formed streams that show the issue, or the malformed 
 an issue of one front end alone, the streams that have its form of tokens. `calls` and `no calls` are the
 streams with and without function calls.
 
-`delivered` counts the well-formed streams with tool calls that each release of the Python front end delivers
-completely at every step size.
+`delivered` counts the scripts of the matrix's class "tool calls" that each release of the Python front end
+delivers completely at every step size.
 
 Releases are those with their own engine and those on the stand-in: it cuts every stream exactly as asked, so
 that what differs is the release's. A release counts only where it has a cell.
@@ -28,7 +28,7 @@ from inspector.issues.catalogue.issue import Issue
 from inspector.issues.catalogue.steps import MEASURED_FILE
 from inspector.issues.findings.forms import token_places
 from inspector.matrix.results import STAND_IN, MatrixRun, ScriptOutcome, load_runs, version_key
-from inspector.matrix.scripts import Script
+from inspector.matrix.scripts import Script, ScriptClass
 from inspector.matrix.scripts import load as load_scripts
 from inspector.protocol.engines import DEFAULT
 from inspector.protocol.engines.vllm_rust import VLLM_RUST
@@ -80,8 +80,8 @@ def measured_table(folder: Path) -> dict[str, Any]:
 def _delivered(
     releases: Iterable[str], wrong: Mapping[_Cell, bool], scripts: Mapping[str, Script]
 ) -> dict[str, dict[str, Any]]:
-    """By endpoint: the number of scripts with tool calls, and how many each release delivers completely."""
-    names = _of_class("calls", [script for script in scripts.values() if script.well_formed])
+    """By endpoint: the number of scripts of the class, and how many each release delivers completely."""
+    names = [script.name for script in scripts.values() if script.example_of is ScriptClass.CALLS]
     return {
         endpoint.value: {
             "scripts": len({name for where, name, _ in wrong if where is endpoint and name in names}),

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, assert_never
 from inspector.issues.advice import Advice, advice_on
 from inspector.issues.catalogue.issue import Confidence, Issue, Side
 from inspector.issues.catalogue.routes import Route
-from inspector.issues.catalogue.steps import Situation, beside, links_for, steps_for
+from inspector.issues.catalogue.steps import ReleaseMeasured, Situation, beside, links_for, steps_for
 from inspector.issues.catalogue.versions import ReportedVersion
 from inspector.issues.ranking import Answer
 from inspector.issues.reference_parsers import ParserResult
@@ -158,6 +158,8 @@ class Diagnosis:
     """Without an answer: what else to give."""
     log_missing: bool = False
     """Whether that is the server's log: a command reads it where it is, a page has a place for it."""
+    measured: ReleaseMeasured | None = None
+    """For a description of tool calls that names one release: what that delivers in the lab's matrix."""
     proven: bool = False
     """Whether a capture without findings has evidence that nothing was lost; a text never has."""
 
@@ -209,6 +211,8 @@ class Diagnosis:
                 return self.steps_for(self.answers[0].issue)[0]
             case DiagnosisOutcome.ROUTED:
                 return self.route.steps[0] if self.route is not None else ""
+            case DiagnosisOutcome.NOTHING if self.measured is not None and self.measured.next_step:
+                return self.measured.next_step
             case DiagnosisOutcome.UNKNOWN | DiagnosisOutcome.NOTHING:
                 return f"{self.paste_next}: {_DIAGNOSE_LOG}" if self.asks_for_log else self.paste_next
             case _:

@@ -5,6 +5,7 @@ from typing import Any
 from inspector.issues.advice import Advice
 from inspector.issues.catalogue.issue import Issue
 from inspector.issues.catalogue.routes import Route
+from inspector.issues.catalogue.steps import ReleaseMeasured
 from inspector.issues.diagnosis import Diagnosis, Failure
 
 
@@ -76,6 +77,16 @@ def failure_row(failure: Failure) -> dict[str, Any]:
     }
 
 
+def measured_row(measured: ReleaseMeasured) -> dict[str, Any]:
+    """What the lab's matrix says of the release that a text names."""
+    return {
+        "release": measured.release,
+        "endpoint": str(measured.endpoint),
+        "complete": measured.complete,
+        "scripts": measured.scripts,
+    }
+
+
 def diagnosis_row(name: str, diagnosis: Diagnosis) -> dict[str, Any]:
     """What `diagnose --json` prints for one input."""
     return {
@@ -99,6 +110,7 @@ def diagnosis_row(name: str, diagnosis: Diagnosis) -> dict[str, Any]:
             for parser_result in diagnosis.parser_results
         ],
         "failures": [failure_row(failure) for failure in diagnosis.failures],
+        "measured": None if diagnosis.measured is None else measured_row(diagnosis.measured),
         "closest": [
             {"id": issue.id, "title": issue.title, "settle": diagnosis.settles(issue)}
             for issue in diagnosis.closest

@@ -454,18 +454,32 @@ def test_drafting_is_suspected_where_the_text_says_that_it_is_on() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "words"),
+    ("text", "sentence", "step"),
     [
-        ("0.33.0", "Look at the server's flags and at the client first."),
-        ("0.33", "Look at the server's flags and at the client first."),
-        ("0.12.0", "0.31.0 delivers"),
-        ("0.9.2", None),
+        (
+            "my agent gets empty tool calls on vLLM 0.33",
+            "Not your version: ",
+            "Check the server's flags first",
+        ),
+        ("vLLM 0.33.0: message.tool_calls is [] and content is empty", "Not your version: ", "Check the ser"),
+        ("empty tool calls on 0.33", "Not your version: vLLM 0.33.0 delivers all 25 ", "Check the server's"),
+        ("vLLM 0.12.0, gpt-oss: no tool calls in chat", "Perhaps your version: ", "Upgrade to vLLM 0.24.0"),
+        ("no tool calls in chat, vLLM 0.9.2", "No known issue matches", "Paste the error line"),
+        ("empty tool calls with temperature 0.33", "No known issue matches", "Paste the error line"),
     ],
 )
-def test_what_the_matrix_says_of_a_release_is_said(version: str, words: str | None) -> None:
-    diagnosis = diagnose_text(f"vLLM {version} with gpt-oss-20b: no tool calls in chat")
-    assert len(diagnosis.notes) == (words is not None)
-    assert (words or "") in "".join(diagnosis.notes)
+def test_what_the_matrix_says_of_a_release_is_said(text: str, sentence: str, step: str) -> None:
+    diagnosis = diagnose_text(text)
+    assert diagnosis.sentence.startswith(sentence)
+    assert diagnosis.next_step.startswith(step)
+    assert diagnosis.outcome is DiagnosisOutcome.NOTHING
+
+
+@pytest.mark.parametrize("text", ["empty tool calls on 0.33", "vLLM 0.33.0: message.tool_calls is []"])
+def test_what_is_close_agrees_with_a_release_that_is_cleared(text: str) -> None:
+    near = diagnose_text(text).closest
+    assert near[0].id == "tool-parser-flags-missing"
+    assert all(issue.sides[0] is not Side.SERVER for issue in near)
 
 
 def test_a_version_leaves_out_the_closest_entries_of_other_releases() -> None:

@@ -106,9 +106,9 @@ class Step(Row, frozen=True, kw_only=True):
     captured: bool | None = None
     """Whether there is a capture, which shows what the response has."""
     answered: bool | None = None
-    """Whether the client got an answer or a call, and nothing was lost; kept where that is not known."""
+    """Whether the client got an answer or a call, and nothing was lost; dropped where that is not known."""
     endpoints: frozenset[Endpoint] = frozenset()
-    """The endpoint; a step is kept if it is not known."""
+    """The endpoint; a step is kept if it is not known, unless it is for those that nothing parses."""
     programs: frozenset[Program] = frozenset()
     """The servers whose flags, releases or code the step is about; empty where it helps with any."""
     when: tuple[OfResponse, ...] = ()

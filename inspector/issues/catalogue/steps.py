@@ -245,31 +245,79 @@ def _fits(step: Step, situation: Situation) -> bool:
     ):
         if required is not None and required is not value:
             return False
-    if None not in (step.answered, situation.answered) and step.answered is not situation.answered:
+    if step.answered is not None and step.answered is not situation.answered:
         return False
-    return not step.endpoints or situation.endpoint is None or situation.endpoint in step.endpoints
+    if situation.endpoint is None:  # that of a message, which a parser wrote
+        return not step.endpoints or not step.endpoints <= _UNPARSED
+    return not step.endpoints or situation.endpoint in step.endpoints
 
 
 def _class(calls: bool | None) -> str:
     return _ANY if calls is None else "calls" if calls else "no calls"
 
 
-def delivered_in_lab(version: str, endpoint: Endpoint) -> str:
-    """How many streams with tool calls a release delivers completely in the matrix; empty if unknown."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseMeasured:
+    """How many of the matrix's scripts with tool calls a release delivers completely at every step size."""
+
+    release: str
+    endpoint: Endpoint
+    complete: int
+    scripts: int
+    best: str
+    """This release, or the first newer one that delivers the most."""
+    best_complete: int
+
+    @property
+    def cleared(self) -> bool:
+        """Whether it delivers all of them: then a missing call has another cause."""
+        return self.complete == self.scripts
+
+    @property
+    def sentence(self) -> str:
+        """What that says about a release of which somebody misses tool calls."""
+        release, lab = DEFAULT.labelled(self.release), "completely in the lab (Python front end)"
+        scripts = f"{self.scripts} {self.endpoint} scripts with tool calls"
+        if self.cleared:
+            return f"Not your version: {release} delivers all {scripts} {lab}."
+        delivers = f"{release} delivers {self.complete} of {scripts} {lab}"
+        newer = f"; {self.best} delivers {self.best_complete}" if self.best_complete > self.complete else ""
+        mostly = self.complete >= _NEARLY_ALL * self.scripts
+        return f"{'Probably not' if mostly else 'Perhaps'} your version: {delivers}{newer}."
+
+    @property
+    def next_step(self) -> str:
+        """What to do first."""
+        if self.complete >= _NEARLY_ALL * self.scripts:
+            return "Check the server's flags first, then the client."
+        if self.best_complete == self.complete:
+            return ""
+        return upgrade_text(self.best)
+
+
+def measured_release(version: str, endpoint: Endpoint) -> ReleaseMeasured | None:
+    """What the matrix says of a release; None for one that it does not have."""
     cell = _content()["delivered"].get(endpoint, {"complete": {}})
     complete: Mapping[str, int] = cell["complete"]
-    release = next((release for release in complete if as_version(release) == as_version(version)), None)
-    if release is None:
-        return ""
-    right = f"{complete[release]} of {cell['scripts']} well-formed {endpoint} streams with tool calls"
-    sentence = f"{DEFAULT.labelled(release)} delivers {right} completely (lab matrix, docs/lab.md)"
-    newer = {later: right for later, right in complete.items() if _reached(release, later)}
+    release = measured_name(version)
+    if release is None or release not in complete:
+        return None
+    newer = {later: count for later, count in complete.items() if _reached(release, later)}
     best = max(newer, key=newer.__getitem__)
-    if newer[best] > newer[release]:
-        sentence += f"; {best} delivers {newer[best]}"
-    if newer[release] < _NEARLY_ALL * cell["scripts"]:
-        return f"{sentence}."
-    return f"{sentence}. Look at the server's flags and at the client first."
+    return ReleaseMeasured(
+        release=release,
+        endpoint=endpoint,
+        complete=complete[release],
+        scripts=cell["scripts"],
+        best=best,
+        best_complete=newer[best],
+    )
+
+
+def measured_name(version: str) -> str | None:
+    """A release of the matrix as it is named there: `0.33` is 0.33.0; None for one that it does not have."""
+    number, releases = as_version(version), _content()["releases"][DEFAULT.name]
+    return next((release for release in releases if as_version(release) == number), None)
 
 
 @cache

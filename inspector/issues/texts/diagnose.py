@@ -7,7 +7,7 @@ knows has no cause here; it gets the closest entries (`closest`), which claim no
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import islice
 from threading import Lock
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from inspector.capture.capture import Endpoint
 from inspector.issues.catalogue.issue import EntryTexts, Issue, Rate, Side
 from inspector.issues.catalogue.routes import Route, find_server, find_startup, names_ours
-from inspector.issues.catalogue.steps import Situation, delivered_in_lab
+from inspector.issues.catalogue.steps import ReleaseMeasured, Situation, measured_name, measured_release
 from inspector.issues.catalogue.table import catalogue
 from inspector.issues.catalogue.versions import ReportedVersion
 from inspector.issues.diagnosis import Diagnosis, Failure, paste_next, sentence
@@ -44,6 +44,10 @@ _WHOLE: Final = 100_000
 _SUBJECT: Final = re.compile(r"(?i)gpt[-_ ]?oss|harmony|<\|\w+\|>")
 _CALLS: Final = re.compile(r"(?i)\b(?:tool|function)[-_ ]?(?:call|choice|parser|use)|\btools\b")
 _RESPONSES: Final = re.compile(r"(?i)/v1/responses|\bresponses[- ]api\b")
+_BARE_VERSION: Final = re.compile(
+    r"(?i)\b(?:on|in|with|since|to|from|version|release) v?(\d\.\d{1,3}(?:\.\d{1,2})?)(?![\w.]*\d)"
+)
+"""A release whose program is not named."""
 _LIBRARY: Final = re.compile(
     r"while expecting start token|tokens remaining in message header"
     r"|channel marker present but no channel value"
@@ -95,8 +99,10 @@ class _Diagnosing:
         of_server = any(message.of_server for message in self.scan.messages.values())
         of_ours = of_server or names_ours(self.whole) or _SUBJECT.search(self.whole) is not None
         next_input, log_missing = paste_next(failures, of_ours=of_ours, of_server=of_server)
+        measured = None if route or failures or self.is_log else self._measured(version)
+        known = measured if route is None else route
         return Diagnosis(
-            sentence=route.sentence if route is not None else sentence(answers, failures),
+            sentence=sentence(answers, failures) if known is None else known.sentence,
             sides=sides(answers),
             answers=answers,
             failures=tuple(failures),
@@ -110,7 +116,10 @@ class _Diagnosing:
             timeline=tuple(self.scan.timeline),
             is_log=self.is_log,
             route=route,
-            closest=() if answers or route or not (of_ours or not failures) else self._closest(failures),
+            closest=()
+            if answers or route or not (of_ours or not failures)
+            else self._closest(failures, not_server=measured is not None and measured.cleared),
+            measured=measured,
             paste_next=next_input,
             log_missing=log_missing,
         )
@@ -145,14 +154,22 @@ class _Diagnosing:
         unknown = [failure.message for failure in failures if not (failure.answers or failure.without_error)]
         return find_startup(self.whole, unknown, failing=bool(failures) and not by_client)
 
-    def _closest(self, failures: Sequence[Failure]) -> tuple[Issue, ...]:
+    def _measured(self, version: str | None) -> ReleaseMeasured | None:
+        """What the lab knows of the release of a text in words about tool calls."""
+        if version is None or not _CALLS.search(self.whole):
+            return None
+        endpoint = Endpoint.RESPONSES if _RESPONSES.search(self.whole) else Endpoint.CHAT
+        return measured_release(version, endpoint)
+
+    def _closest(self, failures: Sequence[Failure], *, not_server: bool) -> tuple[Issue, ...]:
         """Entries in words like these; none for a log in which nothing fails."""
         if self.is_log and not failures:
             return ()
         messages = [failure.message for failure in failures]
         text = "\n".join(messages if self.is_log else (*messages, *self.scan.head))
         server = DEFAULT if self.versions or names_ours(self.whole) else None
-        return closest(text, self.issues, server, [reported.version for reported in self.versions])
+        versions = [reported.version for reported in self.versions]
+        return closest(text, self.issues, server, versions, not_server=not_server)
 
     def _may(self, issue: Issue) -> bool:
         """Whether no word of the text rules an entry out."""
@@ -271,13 +288,6 @@ class _Diagnosing:
         if self.is_log and failures and not self.request_count:
             yield "The log has no lines of requests (the access log is off), so shares are not known."
         versions = {reported.version for reported in self.versions}
-        described = (
-            not failures and not self.is_log
-        )  # in words: the lab may know whether the release is at fault
-        if len(versions) == 1 and described and _CALLS.search(self.whole):
-            endpoint = Endpoint.RESPONSES if _RESPONSES.search(self.whole) else Endpoint.CHAT
-            if measured := delivered_in_lab(next(iter(versions)), endpoint):
-                yield measured
         if len(versions) > 1:
             yield f"The evidence names several versions of {DEFAULT.label}: {', '.join(sorted(versions))}."
 
@@ -301,7 +311,15 @@ def _versions(scan: TextSearch) -> list[ReportedVersion]:
             )[:3]
         )
         return [ReportedVersion(version, f"file and line: {lines}", line) for version in reversed(by_lines)]
-    return scan.versions
+    return scan.versions or list(_bare_versions(scan.head))
+
+
+def _bare_versions(lines: Iterable[str]) -> Iterator[ReportedVersion]:
+    """Releases of the default server by their number alone, where no line names a server with its release."""
+    for number, line in enumerate(lines, 1):
+        for match in _BARE_VERSION.finditer(line):
+            if measured_name(match[1]) is not None:
+                yield ReportedVersion(match[1], "the text", number)
 
 
 def _endpoint(places: Iterable[Anchor]) -> Endpoint | None:
@@ -339,10 +357,13 @@ def closest(
     issues: Sequence[Issue] | None = None,
     server: Engine | None = None,
     versions: Sequence[str] = (),
+    *,
+    not_server: bool = False,
 ) -> tuple[Issue, ...]:
     """At most three entries, the most similar first; none without a common word or without FTS5.
 
-    Left out are those that a server, or each of some versions of it, does not have.
+    Left out are those that a server, or each of some versions of it, does not have, and with `not_server`
+    those of its parser.
     """
     words = dict.fromkeys(word.lower() for word in _WORD.findall(text[:_CHARACTERS]))
     query = " OR ".join(
@@ -355,7 +376,12 @@ def closest(
     with _LOCK:
         rows = index.execute(_CLOSEST, (query,)).fetchall()
     similar = (entries[row] for (row,) in rows)
-    return tuple(islice((issue for issue in similar if _may_be_of(issue, server, versions)), _SHOWN))
+    possible = (
+        issue
+        for issue in similar
+        if _may_be_of(issue, server, versions) and not (not_server and issue.sides[0] is Side.SERVER)
+    )
+    return tuple(islice(possible, _SHOWN))
 
 
 def _may_be_of(issue: Issue, server: Engine | None, versions: Sequence[str]) -> bool:
