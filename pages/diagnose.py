@@ -4,26 +4,27 @@ import streamlit as st
 
 from pages.parts.diagnose import answers, failures, source
 from pages.ui import state
-from pages.ui.banner import sentence_banner
+from pages.ui.banner import follow, sentence_banner
 
 session = state.current()
 diagnosis = source.diagnosed(session)
 if diagnosis is None:
-    st.info(
-        "Paste an error, a traceback or client output, upload a log, or select a capture.",
-        icon=":material/troubleshoot:",
-    )
     st.stop()
 
-sentence_banner(
-    answers.level(diagnosis),
-    diagnosis.sentence,
-    answers.why(diagnosis),
-    answers.facts(diagnosis),
-    notes=diagnosis.notes,
-    key="diagnose_banner",
+follow(
+    sentence_banner(
+        answers.level(diagnosis),
+        diagnosis.sentence,
+        answers.why(diagnosis),
+        answers.facts(diagnosis),
+        fixes=answers.fix(diagnosis),
+        decided=answers.decided(diagnosis),
+        notes=diagnosis.notes,
+        key="diagnose_banner",
+    )
 )
 answers.ask_for_log(diagnosis)
+answers.links(diagnosis, answers.chosen_capture(session))
 left, right = answers.columns(diagnosis)
 with left:
     answers.answers(diagnosis)

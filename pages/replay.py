@@ -48,7 +48,6 @@ banner(
     result,
     rows=parts,
     session=session,
-    example=captures.is_built_in(capture.name) or captures.is_of_matrix(capture.name),
     key="replay_banner",
 )
 

@@ -14,7 +14,7 @@ that what differs is the release's. A release counts only where it has a cell.
 """
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -66,6 +66,7 @@ def measured_table(folder: Path) -> dict[str, Any]:
                 kind: {
                     "first_right": _first_right(endpoint, some, releases[engine], wrong),
                     "streams": len(some),
+                    "class": Counter(scripts[name].example_of.value for name in some).most_common(1)[0][0],
                 }
                 for kind in _CLASSES
                 if (some := _of_class(kind, [scripts[name] for name in names]))

@@ -13,11 +13,14 @@ from inspector.analysis.alignment import Alignment, alignments
 from inspector.analysis.audit import (
     FieldTexts,
     Finding,
+    FindingSide,
+    Kind,
     Rejection,
     Severity,
     Transmission,
     audit,
     field_texts,
+    kinds_of,
     transmission_of,
 )
 from inspector.analysis.audit.verdict import Verdict, verdict
@@ -28,8 +31,10 @@ from inspector.capture.errors import InspectorError
 from inspector.capture.formats import clip, count, number
 from inspector.issues import (
     Advice,
+    Answer,
     Cause,
     Diagnosis,
+    DiagnosisOutcome,
     IssueMatches,
     Situation,
     answers_of_findings,
@@ -37,9 +42,12 @@ from inspector.issues import (
     matches_of,
     with_known_issues,
 )
+from inspector.protocol.engines import UNKNOWN
 
 _STOP_SHOWN: Final = 60
 _REPR_SHOWN: Final = 160
+_OF_ERROR: Final = {Kind.SERVER_ERROR, *kinds_of(FindingSide.MODEL)}
+"""Findings that an error message alone can make."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -112,10 +120,16 @@ def examine(reading: Reading) -> Examined:
     audited = audit(reading, aligned, transmission)
     if transmission.ids_missing:  # where the other tokens belong cannot be determined
         aligned = dict.fromkeys(aligned)
-    answers = answers_of_findings(audited[:FINDINGS], reading, transmission=transmission)
-    findings = with_known_issues(audited[:FINDINGS], answers)
+    listed = audited[:FINDINGS]
+    by_text = _of_error_alone(reading, listed)
+    if by_text is None:
+        answers: Sequence[Sequence[Answer]] = answers_of_findings(listed, reading, transmission=transmission)
+    else:
+        answers = [by_text.answers if finding.kind in _OF_ERROR else () for finding in listed]
+    findings = with_known_issues(listed, answers)
     judged = verdict(reading, [*findings, *audited[FINDINGS:]], transmission)
-    matches = matches_of(reading, findings, answers, judged.clauses)
+    situation = None if by_text is None else by_text.situation
+    matches = matches_of(reading, findings, answers, judged.clauses, situation)
     stops = dict.fromkeys(each.delivered_stop for each in aligned.values() if each and each.delivered_stop)
     notes = [
         f"The text ends with the stop string “{clip(stop, _STOP_SHOWN)}”, which OpenAI's API leaves out."
@@ -133,6 +147,23 @@ def examine(reading: Reading) -> Examined:
     )
     cause = examined.cause
     return examined if cause is None else replace(examined, verdict=replace(judged, known=cause.sentence))
+
+
+def _of_error_alone(reading: Reading, findings: Sequence[Finding]) -> Diagnosis | None:
+    """The diagnosis of an error by its text, where nothing else is known: no response, request or server.
+
+    So it has the causes and steps that the same text has without a capture around it.
+    """
+    if reading.engine is not UNKNOWN or reading.header.request:
+        return None
+    if any(choice.tokens or choice.deltas for choice in reading.choices):
+        return None
+    if not any(finding.kind is Kind.SERVER_ERROR for finding in findings):
+        return None
+    from inspector.issues.texts.diagnose import diagnose_text  # noqa: PLC0415 -- captures need none of it
+
+    by_text = diagnose_text(event.data for event in reading.events)
+    return by_text if by_text.outcome is DiagnosisOutcome.KNOWN else None
 
 
 def inspect(capture: Capture, *, name: str = "", truth: Sequence[int] | None = None) -> Inspection:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from inspector.analysis.audit import Finding
 from inspector.capture.capture import Endpoint
+from inspector.issues.catalogue.commands import runnable
 from inspector.issues.catalogue.issue import Issue, Observation, Side, Step
 from inspector.issues.catalogue.steps import Situation, beside, first_step, links_for, steps_in
 from inspector.issues.catalogue.table import catalogue, issues
@@ -19,6 +20,8 @@ class Advice:
     answer: Answer
     steps: tuple[Step, ...]
     """Best first; at least one."""
+    settle: str
+    """The one thing to run or do that shows whether it is this issue; empty where the entry has none."""
     links: tuple[str, ...]
     """Where the issue is discussed, of this server or of none in particular."""
 
@@ -37,6 +40,7 @@ def advice_on(answers: Sequence[Answer], situation: Situation) -> tuple[Advice, 
         Advice(
             answer=answer,
             steps=tuple(steps_in(answer.issue, of_all)),
+            settle=runnable(answer.issue.experiment or answer.issue.settle, model=of_all.model),
             links=links_for(answer.issue, of_all.engine),
         )
         for answer in answers

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple, assert_never
 
 from inspector.issues.advice import Advice, advice_on
+from inspector.issues.catalogue.commands import runnable
 from inspector.issues.catalogue.issue import Confidence, Issue, Side
 from inspector.issues.catalogue.routes import Route
 from inspector.issues.catalogue.steps import ReleaseMeasured, Situation, beside, links_for, steps_for
@@ -179,7 +180,8 @@ class Diagnosis:
 
     def settles(self, issue: Issue) -> str:
         """The one thing to run or do that shows whether it is this issue."""
-        return issue.settle or issue.experiment or self.steps_for(issue)[0]
+        command = issue.experiment or issue.settle
+        return runnable(command, model=self.situation.model) if command else self.steps_for(issue)[0]
 
     @property
     def outcome(self) -> DiagnosisOutcome:

@@ -44,7 +44,7 @@ def answer_row(advice: Advice) -> dict[str, Any]:
     return {
         **issue_row(answer.issue),
         **advice_row(advice),
-        "settle": answer.issue.settle,
+        "settle": advice.settle,
         "weight": answer.weight,
         "because": because,
     }

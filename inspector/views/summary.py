@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, assert_never
+from urllib.parse import urlencode
 
 from inspector.analysis.audit import Finding
 from inspector.analysis.audit.facts import HarmonyText
@@ -18,7 +19,8 @@ from inspector.analysis.reading import ChoiceReading
 from inspector.capture.deltas import CONTENT, REASONING, TEXT, tool_index
 from inspector.capture.formats import clip, count, listed
 from inspector.inspection.inspection import Examined
-from inspector.issues import Issue, Situation
+from inspector.issues import Advice, Issue, Situation
+from inspector.issues.catalogue.commands import explained
 from inspector.issues.catalogue.issue import Step
 from inspector.issues.catalogue.steps import measured
 
@@ -40,13 +42,17 @@ class Fix:
     """Where it leads."""
     command: bool = False
     """Whether the text is a command: one whose result tells two causes apart."""
+    meaning: str = ""
+    """What the result of a command means."""
     folded: bool = False
     """Whether a page folds it: why a release, and steps beyond the first and what to do until then."""
 
     @property
     def words(self) -> str:
         """The part in a line of text."""
-        return f"To tell them apart: `{self.text}`" if self.command else self.text
+        if not self.command:
+            return self.text
+        return f"To tell them apart: `{self.text}`{f' ({self.meaning})' if self.meaning else ''}"
 
 
 def headline(examined: Examined, choice: ChoiceReading, texts: Sequence[FieldTexts]) -> str | None:
@@ -224,22 +230,28 @@ def fix_words(parts: Iterable[Fix]) -> str:
 
 
 def fixes(examined: Examined) -> list[Fix]:
-    """What to do about the first cause, with links; empty where none is known."""
+    """What to do about the first cause, and what tells it from others; empty where none is known."""
     if not examined.advice:
         return []
-    advice = examined.advice[0]
+    parts = advice_fixes(examined.advice[0], examined.situation)
+    for alternative in examined.cause.alternatives if examined.cause is not None else ():
+        command, meaning = explained(alternative.experiment)
+        parts.append(Fix(text=f"· Or another cause: {alternative.sentence}"))
+        parts.append(Fix(text=command, command=True, meaning=meaning))
+    return parts
+
+
+def advice_fixes(advice: Advice, situation: Situation) -> list[Fix]:
+    """What to do about one cause, with links."""
     parts: list[Fix] = []
     for number, step in enumerate(advice.steps):
-        step_parts = _step(step, advice.issue, examined.situation, first=not number)
+        step_parts = _step(step, advice.issue, situation, first=not number)
         parts += (
             (replace(part, folded=True) for part in step_parts) if number and not step.until else step_parts
         )
     link = next(filter(None, map(_GITHUB.fullmatch, advice.links)), None)
     if link is not None:
         parts.append(Fix(text=f"{link[1]}#{link[2]}", url=link[0]))
-    for alternative in examined.cause.alternatives[:1] if examined.cause is not None else ():
-        parts.append(Fix(text=f"· Or another cause: {alternative.sentence}"))
-        parts.append(Fix(text=alternative.experiment, command=True))
     return parts
 
 
@@ -251,9 +263,17 @@ def _step(step: Step, issue: Issue, situation: Situation, *, first: bool) -> Ite
     if not found:
         yield Fix(text=text)
         return
-    endpoint = f"endpoint={situation.endpoint.value}&" if situation.endpoint else ""
-    is_measured = measured(issue.measured_as or issue.id, situation) is not None
+    row = matrix_row(step, issue, situation)
     yield Fix(text=before.rstrip())
-    yield Fix(text=release, url=f"matrix?{endpoint}release={step.upgrade}" if is_measured else None)
+    yield Fix(text=release, url=f"matrix?{urlencode(row)}" if row else None)
     if after != ".":
         yield Fix(text=after.lstrip(), folded=True)
+
+
+def matrix_row(step: Step, issue: Issue, situation: Situation) -> dict[str, str]:
+    """The query of the Matrix page for the release of a step; empty where the matrix has not measured it."""
+    measurement = measured(issue.measured_as or issue.id, situation)
+    if measurement is None or not step.upgrade:
+        return {}
+    endpoint = {"endpoint": situation.endpoint.value} if situation.endpoint else {}
+    return {**endpoint, "class": measurement.script_class, "release": step.upgrade}

@@ -1,5 +1,6 @@
 """The Diagnose page of the running app, in a real browser."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,14 +22,35 @@ def paste(page: Page, text: str) -> None:
     page.get_by_role("button", name="Diagnose", exact=True).click()
 
 
-def test_an_example_names_the_side_at_fault_first(app: str, open_page: Open) -> None:
+def test_a_frequent_message_is_answered_on_a_click(app: str, open_page: Open) -> None:
     page = diagnose(open_page(), app)
-    page.get_by_role("button", name="under a benchmark").or_(
-        page.get_by_role("radio", name="under a benchmark")
-    ).click()
-    expect(page.locator(".banner")).to_contain_text("At fault: the client.")
-    expect(page.get_by_text("Remove --ignore-eos from vllm bench serve")).to_be_visible()
+    page.get_by_role("button", name="Unexpected token 200002").click()
+    expect(page.locator(".banner")).to_contain_text("At fault: the model output or the server parser.")
+    expect(page.get_by_text("2. ignore_eos, as benchmarks send it")).to_be_visible()
     expect(page.get_by_test_id("stException")).to_have_count(0)
+
+
+def test_missing_tool_calls_on_a_release_lead_to_the_evidence_that_it_is_not_that(
+    app: str, open_page: Open
+) -> None:
+    page = diagnose(open_page(), app)
+    paste(page, "empty tool calls on 0.33")
+    expect(page.locator(".banner")).to_contain_text("Not your version")
+    page.get_by_role("link", name="The 25 scripts in the Matrix").click()
+    page.wait_for_url("**/matrix?*release=0.33.0*")
+    row = page.get_by_role("row", name=re.compile("tool calls"))
+    expect(row.first).to_be_visible()
+
+
+def test_replay_and_diagnose_lead_to_each_other(app: str, open_page: Open) -> None:
+    page = open_page()
+    page.goto(f"{app}?capture=chat-unexpected-token-200002-vllm-0.13.0")
+    page.get_by_role("button", name="Tell them apart").click()
+    page.wait_for_url("**/diagnose?*")
+    expect(page.locator(".banner")).to_contain_text("The model closes a message with")
+    page.get_by_role("link", name="Open in Replay").click()
+    expect(page.locator(".banner")).to_contain_text("Your client got an error and no answer.")
+    expect(page.get_by_role("button", name="Check this server")).to_have_count(0)
 
 
 def test_pasted_text_runs_nothing(app: str, open_page: Open) -> None:
@@ -68,7 +90,7 @@ def test_an_uploaded_log_is_counted_and_plotted(app: str, open_page: Open) -> No
 def test_a_link_diagnoses_a_capture_and_offers_its_report(app: str, open_page: Open) -> None:
     page = diagnose(open_page(width=420), app, "?capture=chat-tool-call-leak-vllm-0.14.1")
     expect(page.locator(".banner")).to_contain_text("At fault: the server parser.")
-    expect(page.get_by_text("Upgrade to vLLM 0.24.0 or newer, the first release").last).to_be_visible()
+    expect(page.get_by_text("Upgrade to vLLM 0.24.0 or newer, the first release").first).to_be_visible()
     page.get_by_role("button", name="Download", exact=True).click()
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Report (HTML)").click()

@@ -109,14 +109,6 @@ def test_how_a_loss_is_known_is_told_on_demand(app: str, open_page: Callable[...
     expect(details.get_by_role("link", name="vllm#26291")).to_be_visible()
 
 
-def test_the_command_that_tells_two_causes_apart_is_copied(app: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(permissions=["clipboard-read", "clipboard-write"])
-    opened(page, app, "chat-unexpected-token-200002-vllm-0.13.0")
-    page.get_by_role("button", name="Copy the command that tells them apart").click()
-    expect(page.get_by_role("button", name="Copied")).to_be_visible()
-    assert page.evaluate("navigator.clipboard.readText()").startswith("for n in 1 2 3 4 5; do curl")
-
-
 def test_on_a_narrow_screen_the_sentence_and_the_table_come_first(
     app: str, open_page: Callable[..., Page]
 ) -> None:

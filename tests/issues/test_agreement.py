@@ -9,13 +9,16 @@ from typing import Any
 
 import pytest
 
+from inspector import loads
 from inspector.capture.capture import Capture, End, Event, Header
 from inspector.cli import main
 from inspector.files.store import FIXTURES, load, save
 from inspector.inspection.inspection import inspect
+from inspector.inspection.triage import of_content
 from inspector.issues import Situation, diagnose_capture, first_step, issues
 from inspector.issues.catalogue.issue import Confidence
 from inspector.issues.catalogue.versions import as_version
+from inspector.issues.texts.diagnose import diagnose_text
 from inspector.matrix.results import captures_of, load_runs
 from inspector.views.report.facts import facts
 from inspector.views.rows import issue_row
@@ -134,6 +137,25 @@ def test_audit_diagnose_and_replay_give_the_same_causes_and_steps_in_one_order(
     assert [advice.issue.title for advice in inspection.advice[1:]] == [
         issues()[name].title for name, _ in printed["audit"][1:]
     ]
+
+
+def test_an_error_has_one_diagnosis_in_every_form() -> None:
+    """As a line, as the body of a response, as an event: the same causes and steps in the same order."""
+    differing = []
+    for text in dict.fromkeys(example for issue in issues().values() for example in issue.examples):
+        body = json.dumps({"error": {"message": text, "type": "BadRequestError", "param": None, "code": 400}})
+        told = [(advice.issue.id, advice.steps) for advice in of_content(body.encode(), "")[0].advice]
+        pasted = [(advice.issue.id, advice.steps) for advice in diagnose_text(body).advice]
+        for form in (body, f"data: {body}\n\n"):
+            shown = [(advice.issue.id, advice.steps) for advice in inspect(loads(form)).advice]
+            if (
+                not pasted
+                or shown != pasted[: len(shown)]
+                or len(shown) < min(3, len(pasted))
+                or told != shown
+            ):
+                differing.append(text)
+    assert differing == []
 
 
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 import zstandard
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Button
 
 import inspector
 from inspector import Level
 from inspector.inspection.triage import of_content
-from inspector.issues import diagnosis_row
+from inspector.issues import catalogue, diagnosis_row
 from pages.parts.diagnose import answers, source
 from pages.ui.state import Session
 from tests.support.pages import banner
@@ -24,10 +25,10 @@ LOG = gzip.decompress((ROOT / "fixtures" / "logs" / "vllm-0.13.0.log.gz").read_b
 
 
 def page(**query: str) -> AppTest:
-    app = AppTest.from_file(str(ROOT / "pages" / "diagnose.py"), default_timeout=180)
+    app = AppTest.from_file(str(ROOT / "pages" / "frame.py"), default_timeout=180)
     for name, value in query.items():
         app.query_params[name] = value
-    app.run()
+    app.switch_page("diagnose.py").run()
     assert not app.exception
     return app
 
@@ -36,27 +37,69 @@ def titles(app: AppTest) -> list[str]:
     return [expander.label.replace("\\", "") for expander in app.expander]
 
 
-def test_the_page_opens_with_a_place_to_paste() -> None:
+def test_the_page_opens_with_a_place_to_paste_and_the_frequent_messages() -> None:
     app = page()
     assert app.text_area[0].value == ""
-    assert "Paste an error" in app.info[0].value
+    assert len(cards(app)) == len(source.FREQUENT) == 5
+
+
+def cards(app: AppTest) -> list[Button]:
+    return [button for button in app.button if (button.key or "").startswith("diagnose_card_")]
+
+
+def test_the_frequent_messages_are_those_with_the_most_public_threads() -> None:
+    entries = [issue for issue in catalogue() if not issue.general]
+
+    def threads(text: str) -> set[str]:
+        matching = [
+            issue
+            for issue in entries
+            if any(pattern.literal in text and pattern.expression.search(text) for pattern in issue.patterns)
+        ]
+        return {link for issue in matching for link in issue.links if "/pull/" not in link}
+
+    by_text = {
+        text: threads(text)
+        for issue in entries
+        for text in issue.examples
+        if "\n" not in text and len(text) < 160
+    }
+    counted: set[str] = set()
+    frequent: dict[str, int] = {}
+    while len(frequent) < 5:  # a thread counts for one message
+        text = max(by_text, key=lambda text: len(by_text[text] - counted))
+        frequent[text] = len(by_text[text] - counted)
+        counted |= by_text[text]
+    assert frequent == source.FREQUENT
 
 
 @pytest.mark.parametrize(
-    ("example", "answer"),
+    ("place", "answer"),
     [
-        ("under a benchmark", "1. ignore_eos, as benchmarks send it"),
-        ("after a fine-tune", "1. A fine-tune learned"),
-        ("with tools", "1. generation_config.json does not list 200012"),
-        ("assistantary", "1. Tokens were lost between the role and"),
-        ("leftover header", "1. "),
+        (0, "1. The accelerator computes wrong tokens"),
+        (1, "1. The model closes a message with"),
+        (2, "1. "),
+        (3, "1. Tool calls arrive as content"),
+        (4, "1. "),
     ],
 )
-def test_an_example_is_diagnosed_on_a_click(example: str, answer: str) -> None:
+def test_a_frequent_message_is_diagnosed_on_a_click(place: int, answer: str) -> None:
     app = page()
-    app.pills[0].set_value(example).run()
+    cards(app)[place].click().run()
     assert not app.exception
     assert titles(app)[0].startswith(answer)
+    app.text_area[0].set_value("HarmonyError: Unknown role: final").run()
+    assert cards(app) == []
+
+
+def test_a_release_that_is_cleared_leads_to_its_row_of_the_matrix() -> None:
+    app = page()
+    app.text_area[0].set_value("empty tool calls on 0.33").run()
+    assert not app.exception
+    assert banner(app)["sentence"].startswith("Not your version: vLLM 0.33.0 delivers all 25 chat scripts")
+    assert titles(app)[0].startswith("Tool calls arrive as content, or not at all")
+    [link] = app.get("page_link")
+    assert link.proto.query_string == "endpoint=chat&class=calls&release=0.33.0"
 
 
 def test_an_unknown_failure_asks_for_the_log_and_opens_the_place_for_it() -> None:
@@ -100,7 +143,7 @@ def test_unknown_failure_shows_the_closest_issues_as_no_match() -> None:
     assert not app.exception
     assert len(titles(app)) == 3
     assert any(caption.value.startswith("No match:") for caption in app.caption)
-    assert len(app.code) == 3
+    assert sum(element.value == "**To settle it**" for element in app.markdown) == 3
 
 
 def test_upload_limit_of_the_server_allows_a_log() -> None:
@@ -119,7 +162,7 @@ def test_a_log_is_read_plain_and_packed(pack: Callable[[bytes], bytes]) -> None:
     assert list(table.columns) == ["times", "share", "message", "known issue"]
     assert table["times"][0] == 4
     assert "\x1b" not in "".join(element.value for element in app.code)
-    assert "harmony_parser.process(token_id)" in app.code[0].value
+    assert any("harmony_parser.process(token_id)" in element.value for element in app.code)
 
 
 def test_a_log_that_was_opened_on_replay_is_read_without_another_upload() -> None:
@@ -157,7 +200,8 @@ def test_level_of_known_unknown_and_empty_texts() -> None:
         Level.UNKNOWN,
         Level.UNKNOWN,
     ]
-    assert answers.why(diagnosis) == diagnosis.answers[0].issue.steps[0].text
+    assert answers.why(diagnosis) == ""
+    assert answers.fix(diagnosis)[0].text == diagnosis.answers[0].issue.steps[0].text
     assert answers.why(unknown).startswith("Nothing in this text is from vLLM")
     assert answers.why(nothing).startswith("Paste the error line")
 

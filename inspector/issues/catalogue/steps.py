@@ -54,6 +54,8 @@ class Situation:
     """Whether the response itself is known, not only words about it."""
     answered: bool | None = None
     """Whether the client got an answer or a call, and nothing was lost; None where that is not known."""
+    model: str | None = None
+    """The name under which the server serves the model."""
     needed: str | None = None
     """The release that the first of several issues needs; no older one is advised."""
 
@@ -68,6 +70,8 @@ class Measured:
     """The releases measured of the engine, oldest first."""
     streams: int
     """Scripts of the class."""
+    script_class: str
+    """The matrix's class that most of them are in."""
 
     @property
     def oldest(self) -> str:
@@ -91,6 +95,7 @@ def situation_of(reading: Reading) -> Situation:
         engine=reading.engine,
         token_ids=reading.choice.has_ids,
         captured=True,
+        model=reading.stream.model or reading.header.model,
         reading=reading,
     )
 
@@ -335,6 +340,7 @@ def _table() -> Mapping[str, Mapping[tuple[str, str, str], Measured]]:
                 first_right=cell["first_right"],
                 releases=tuple(value["releases"][engine]),
                 streams=cell["streams"],
+                script_class=cell["class"],
             )
             for endpoint, by_engine in by_endpoint.items()
             for engine, classes in by_engine.items()

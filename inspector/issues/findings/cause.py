@@ -3,7 +3,7 @@
 The confidence is that of the match on this stream, not of the catalogue's entry.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -12,6 +12,7 @@ from inspector.analysis.audit.facts import Missing, ServerRejection
 from inspector.analysis.audit.kinds import OF_DELIVERY
 from inspector.analysis.audit.verdict import Clause
 from inspector.analysis.reading import Reading
+from inspector.issues.catalogue.commands import runnable
 from inspector.issues.catalogue.issue import Confidence, Issue, Side
 from inspector.issues.catalogue.steps import Situation, beside, first_step, situation_of
 from inspector.issues.ranking import Answer, Because, Reason, ranked
@@ -79,7 +80,10 @@ def cause_of(answers: Sequence[Answer], situation: Situation) -> Cause | None:
     if not answers:
         return None
     best = answers[0]
-    alternatives = tuple(_alternatives(best, answers[1:], situation.engine))
+    alternatives = tuple(
+        replace(alternative, experiment=runnable(alternative.experiment, model=situation.model))
+        for alternative in _alternatives(best, answers[1:], situation.engine)
+    )
     issue = best.issue
     sure = _confidence(best, alone=not alternatives)
     step = first_step(issue, situation)
@@ -268,9 +272,9 @@ def _confidence(best: Answer, *, alone: bool) -> Confidence:
 def _alternatives(best: Answer, answers: Sequence[Answer], engine: Engine) -> list[Alternative]:
     """Answers that rest on the same evidence, where an experiment tells them from the best."""
     alternatives: list[Alternative] = []
-    kinds = {reason.because for reason in best.reasons} - _ASIDE
+    kinds = _kinds(best)
     for answer in answers:
-        if {reason.because for reason in answer.reasons} - _ASIDE != kinds:
+        if _kinds(answer) != kinds:
             continue
         if answer.issue.general and not best.issue.general:
             continue
@@ -280,6 +284,13 @@ def _alternatives(best: Answer, answers: Sequence[Answer], engine: Engine) -> li
                 Alternative(id=answer.issue.id, sentence=f"{answer.issue.title}.", experiment=experiment)
             )
     return alternatives[:_ALTERNATIVES]
+
+
+def _kinds(answer: Answer) -> Set[Because]:
+    """What an answer rests on, without what does not tell equal ones apart."""
+    kinds = {reason.because for reason in answer.reasons} - _ASIDE
+    # By the same message: then the tokens before it were not sent, and which they were is supposed.
+    return kinds - {Because.SUPPOSED, Because.PART_OF_MESSAGE} if Because.MESSAGE in kinds else kinds
 
 
 def _experiment(first: Answer, second: Answer, engine: Engine) -> str:

@@ -121,11 +121,12 @@ def matches_of(
     findings: Sequence[Finding],
     answers: Sequence[Sequence[Answer]],
     clauses: Sequence[Clause],
+    situation: Situation | None = None,
 ) -> IssueMatches:
-    """The answers to findings, with what follows from the clauses of the verdict."""
+    """The answers to findings, with what follows from the verdict; `situation` may replace its own."""
     first = leading(findings, answers, clauses)
     in_all = together(findings, answers, first, reading.engine)
-    situation = situation_among(in_all, findings, reading)
+    situation = situation_among(in_all, findings, reading) if situation is None else situation
     return IssueMatches(
         answers=answers,
         causes=[cause_of(ranked_answers, situation) for ranked_answers in answers],

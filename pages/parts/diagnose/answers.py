@@ -11,6 +11,10 @@ from streamlit.delta_generator import DeltaGenerator
 from inspector import Diagnosis, Level
 from inspector.capture.formats import number, plural
 from inspector.issues import Advice, DiagnosisOutcome, Issue, Route, diagnosis_row
+from inspector.issues.catalogue.commands import explained
+from inspector.issues.catalogue.issue import Confidence
+from inspector.matrix.scripts import ScriptClass
+from inspector.views.summary import Fix, advice_fixes
 from pages.ui import captures, downloads, pickers
 from pages.ui.state import Session
 
@@ -34,10 +38,48 @@ def level(diagnosis: Diagnosis) -> Level:
 
 
 def why(diagnosis: Diagnosis) -> str:
-    """One line under the sentence: the first thing to do."""
+    """One line under the sentence where no fix is known: what to do, or to give."""
     if diagnosis.asks_for_log:
         return f"{diagnosis.paste_next}."
+    if diagnosis.advice:
+        return ""
     return diagnosis.next_step or "No known issue matches this capture."
+
+
+def fix(diagnosis: Diagnosis) -> list[Fix]:
+    """The first step of the first issue, and what helps until then, as Replay has it."""
+    if not diagnosis.advice:
+        return []
+    return [part for part in advice_fixes(diagnosis.advice[0], diagnosis.situation) if not part.folded]
+
+
+def decided(diagnosis: Diagnosis) -> bool:
+    """Whether it is sure that the first issue is what happened here."""
+    return all(advice.answer.match is Confidence.HIGH for advice in diagnosis.advice[:1])
+
+
+def links(diagnosis: Diagnosis, capture: str | None) -> None:
+    """Where the evidence is: the capture's picture, and the row of the matrix."""
+    measured = diagnosis.measured
+    with st.container(horizontal=True, key="diagnose_links"):
+        if capture is not None:
+            st.page_link(
+                "replay.py",
+                label="Open in Replay",
+                icon=":material/play_circle:",
+                query_params={"capture": capture},
+            )
+        if measured is not None:
+            st.page_link(
+                "matrix.py",
+                label=f"The {measured.scripts} scripts in the Matrix",
+                icon=":material/grid_on:",
+                query_params={
+                    "endpoint": measured.endpoint.value,
+                    "class": ScriptClass.CALLS.value,
+                    "release": measured.release,
+                },
+            )
 
 
 def facts(diagnosis: Diagnosis) -> list[tuple[str, str, str]]:
@@ -48,7 +90,8 @@ def facts(diagnosis: Diagnosis) -> list[tuple[str, str, str]]:
     if diagnosis.is_log:
         rows.append(("", f"{diagnosis.lines:,}", "lines"))
         rows += [("", f"{count:,}", path) for path, count in sorted(diagnosis.requests.items())]
-    count = len(diagnosis.failures)
+    if not (count := len(diagnosis.failures)):
+        return rows
     what = "failure message" if diagnosis.lines else "finding"
     rows.append(("", number(count), plural(count, what)))
     return rows
@@ -83,9 +126,16 @@ def answers(diagnosis: Diagnosis) -> None:
     for place, advice in enumerate(diagnosis.advice[:_AT_MOST]):
         title = f"{place + 1}. {pickers.plain(advice.issue.title)}"
         with st.expander(title, expanded=place < _OPEN):
-            _issue(advice)
+            _issue(advice, settle=_settling(diagnosis, advice))
     if len(diagnosis.answers) > _AT_MOST:
         st.caption(f"The download also contains {len(diagnosis.answers) - _AT_MOST} less likely issues.")
+
+
+def _settling(diagnosis: Diagnosis, advice: Advice) -> str:
+    """What tells an issue from the others; a capture needs no other one, only what changes the request."""
+    if len(diagnosis.advice) == 1 or (diagnosis.situation.captured and not advice.issue.experiment):
+        return ""
+    return advice.settle
 
 
 def _route(route: Route) -> None:
@@ -103,12 +153,26 @@ def closest(diagnosis: Diagnosis) -> None:
     for rank, issue in enumerate(diagnosis.closest):
         with st.expander(pickers.plain(issue.title), expanded=rank == 0):
             st.markdown(pickers.plain(issue.cause))
-            st.markdown("**To settle it**")
-            st.code(diagnosis.settles(issue), language=None, wrap_lines=True)
+            _settle(diagnosis.settles(issue))
             _sources(issue, diagnosis.links_for(issue))
 
 
-def _issue(advice: Advice) -> None:
+def _settle(text: str) -> None:
+    """What shows whether it is this issue: a command with what its output means, or a sentence."""
+    command, meaning = explained(text)
+    st.markdown("**To settle it**")
+    if meaning:
+        st.code(command, language=None, wrap_lines=True)
+        st.caption(_sentence(meaning))
+    else:
+        st.markdown(_sentence(command))
+
+
+def _sentence(words: str) -> str:
+    return pickers.plain(f"{words[:1].upper()}{words[1:].rstrip('.')}.")
+
+
+def _issue(advice: Advice, *, settle: str) -> None:
     issue, answer = advice.issue, advice.answer
     with st.container(horizontal=True, gap="small"):
         for side in issue.sides:
@@ -118,6 +182,8 @@ def _issue(advice: Advice) -> None:
     st.markdown("**What to do**\n\n" + "\n".join(f"1. {pickers.plain(step.text)}" for step in advice.steps))
     reasons = "\n".join(f"- {pickers.plain(reason.words)}" for reason in answer.reasons)
     st.markdown(f"**Why this**\n\n{reasons}")
+    if settle:
+        _settle(settle)
     _sources(issue, advice.links)
 
 
@@ -129,11 +195,16 @@ def _sources(issue: Issue, links: Sequence[str]) -> None:
         st.caption(" · ".join(f"[{link.removeprefix('https://')}]({link})" for link in links))
 
 
+def chosen_capture(session: Session) -> str | None:
+    """The name of the capture that is diagnosed; None for a text or a log."""
+    return session.capture if st.session_state.get("diagnose_kind") == "Capture" else None
+
+
 def download(session: Session, diagnosis: Diagnosis) -> None:
     """What `diagnose --json` prints; for a capture its reports too."""
     content = json.dumps(diagnosis_row("dashboard", diagnosis), indent=2) + "\n"
     name = f"diagnosis-{hashlib.sha256(content.encode()).hexdigest()[:8]}.json"
-    capture = captures.chosen(session) if st.session_state.get("diagnose_kind") == "Capture" else None
+    capture = captures.chosen(session) if chosen_capture(session) is not None else None
     if capture is None:
         st.download_button("Download as JSON", content, name, "application/json", on_click="ignore")
         return

@@ -17,18 +17,18 @@ from pages.ui import captures, opening, pickers
 from pages.ui.errors import show_error
 from pages.ui.state import Session
 
-EXAMPLES: Final = {
-    "under a benchmark": "$ vllm bench serve --model openai/gpt-oss-120b --ignore-eos\n"
-    "openai.InternalServerError: Error code: 500 - {'error': {'message': "
-    "'Unexpected token 200002 while expecting start token 200006', 'code': 500}}",
-    "after a fine-tune": "gpt-oss-20b fine-tuned with LLaMA-Factory, served by vLLM 0.11.0:\n"
-    "openai_harmony.HarmonyError: Unexpected token 200002 while expecting start token 200006",
-    "with tools": 'data: {"error": {"message": "Unexpected token 12606 while expecting start token 200006", '
-    '"type": "BadRequestError", "code": 400}}',
-    "assistantary": "openai_harmony.HarmonyError: Unknown role: assistantary",
-    "leftover header": "openai_harmony.HarmonyError: unexpected tokens remaining in message header: "
-    'Some("to=functions.get_weather")',
+FREQUENT: Final = {
+    "openai_harmony.HarmonyError: Unexpected token 0 while expecting start token 200006": 8,
+    "openai_harmony.HarmonyError: Unexpected token 200002 while expecting start token 200006": 7,
+    "openai_harmony.HarmonyError: error downloading or loading vocab file: failed to download or load "
+    "vocab file": 6,
+    '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set': 5,
+    "AttributeError: 'ChoiceDelta' object has no attribute 'reasoning_content'": 5,
 }
+"""The messages of the catalogue that most public threads are about, with their number; no pull requests."""
+_PREFIX: Final = "openai_harmony.HarmonyError: "
+TEXT: Final = "diagnose_text"
+"""The key of the field."""
 LOG_LIMIT_MB: Final = 1024
 """The server's `maxUploadSize` must allow it."""
 _PROGRESS_EVERY: Final = 8_000_000
@@ -56,22 +56,22 @@ def diagnosed(session: Session) -> Diagnosis | None:
 
 
 def _text(session: Session) -> Diagnosis | None:
-    example = st.pills("Examples", list(EXAMPLES), key="diagnose_example")
-    key = f"diagnose_text_{example}"
-    if key not in st.session_state:  # the browser forgets a field when its page is left
-        st.session_state[key] = session.pasted if example is None else EXAMPLES[example]
+    if TEXT not in st.session_state:  # the browser forgets a field when its page is left
+        st.session_state[TEXT] = session.pasted
     text = st.text_area(
         "Error message, traceback or client output",
-        height=160,
-        placeholder="openai_harmony.HarmonyError: Unexpected token 200002 while expecting start token 200006",
-        key=key,
+        height=96,
+        placeholder="Paste an error, a traceback or client output",
+        key=TEXT,
+        label_visibility="collapsed",
     )
-    if example is None:
-        session.pasted = text
+    session.pasted = text
     # Leaving the field starts the diagnosis; the button is there because users expect one.
     with st.container(horizontal=True):
         st.button("Diagnose", icon=":material/troubleshoot:", type="primary", key="diagnose_start")
         beside = st.empty()
+    if not text.strip() or text in FREQUENT:
+        _frequent(text)
     if not text.strip():
         return None
     content = text.encode("utf-8", "replace")
@@ -87,6 +87,24 @@ def _text(session: Session) -> Diagnosis | None:
         captures.open_file(session, "pasted.txt", content)
         st.switch_page("replay.py")
     return diagnosis
+
+
+def _frequent(chosen: str) -> None:
+    """The frequent messages as cards, which are diagnosed on a click."""
+    st.caption("Frequent messages, by the public threads about them")
+    with st.container(horizontal=True, gap="small", key="diagnose_cards"):
+        for place, (message, threads) in enumerate(FREQUENT.items()):
+            st.button(
+                f"{pickers.plain(message.removeprefix(_PREFIX))}\n\n:gray[{threads} threads]",
+                key=f"diagnose_card_{place}{'_chosen' * (message == chosen)}",
+                on_click=_take,
+                args=(message,),
+                width="stretch",
+            )
+
+
+def _take(message: str) -> None:
+    st.session_state[TEXT] = message
 
 
 def _log(session: Session) -> Diagnosis | None:

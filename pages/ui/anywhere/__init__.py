@@ -80,6 +80,5 @@ def _file(file: object) -> tuple[str, bytes] | None:
 def _diagnose(text: str) -> None:
     """Hand a text to the Diagnose page."""
     st.session_state["diagnose_kind"] = "Text"
-    st.session_state["diagnose_example"] = None
-    st.session_state["diagnose_text_None"] = text[:_DIAGNOSED_AT_MOST]
+    st.session_state["diagnose_text"] = text[:_DIAGNOSED_AT_MOST]
     st.switch_page("diagnose.py")

@@ -5,7 +5,7 @@ Drawn with `textContent` only: the words may quote a server or a model.
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import streamlit as st
 
@@ -20,7 +20,7 @@ from pages.ui.fields import Part
 from pages.ui.modules import loader
 from pages.ui.state import Session
 
-__all__ = ["FactRow", "banner", "sentence_banner"]
+__all__ = ["FactRow", "banner", "follow", "sentence_banner"]
 
 FactRow: TypeAlias = Sequence[tuple[str, str, str]]
 """Facts in one line: words before, the value, words after."""
@@ -32,7 +32,7 @@ _TEXT_SHOWN: Final = 60
 _AROUND: Final = 30
 """Characters beside a difference that are shown."""
 _DIFFERENCE_SHOWN: Final = 80
-_PAGES: Final = {"matrix": "matrix.py"}
+_PAGES: Final = {"diagnose": "diagnose.py", "matrix": "matrix.py"}
 """Pages that a fix leads to."""
 
 _component = st.components.v2.component(
@@ -49,22 +49,36 @@ def banner(
     key: str,
     rows: Iterable[Mapping[str, Any]] = (),
     session: Session | None = None,
-    example: bool = False,
 ) -> None:
     """Draw what was found in one choice, its facts, and what reading the file lost.
 
     `rows` are those of `fields.parts`, of which the differing ones are drawn. With a `session` there
-    are buttons; of an `example` there is no server to check. Where something is wrong, the proof, the times,
-    the less likely causes, what a client may fail on and the thread of the known issue are folded.
+    are buttons, of which one checks the server of a run, whose address is known, and a link to all causes.
+    Where something is wrong, the proof, the times, what a client may fail on and the thread of the known
+    issue are folded.
     """
     inspection, fixes, proof = result.inspection, result.fixes, result.proof
+    # Not by the address: another web page could choose whom the form asks for models.
+    run = registry().get(inspection.name.removesuffix(".jsonl")) if session is not None else None
+    server = run.address if run is not None else ""
     shown, timed = _facts(result), _times(result)
     more = " ".join(fix.words.lstrip("·, ") for fix in fixes if fix.folded)
     folds = bool(proof or more)
     threads = [fix for fix in fixes if (fix.url or "").startswith("https://")] if folds else []
     others = [f"{advice.issue.title} (match: {advice.answer.match})" for advice in inspection.advice[1:]]
-    last = [f"Less likely: {'; '.join(others)}."] if others else []
-    last += [result.readable] if result.readable else []
+    last = [result.readable] if result.readable else []
+    to_all = []
+    if others and session is None:
+        last.insert(0, f"Less likely: {'; '.join(others)}.")
+    elif others:
+        more_causes = f"{len(others)} other {plural(len(others), 'cause')}"
+        to_all = [
+            Fix(
+                text="Tell them apart" if result.alternatives else more_causes,
+                url=f"diagnose?{urlencode({'capture': inspection.name})}",
+            )
+        ]
+    prominent = [fix for fix in fixes if not (fix.folded or fix.command or fix in threads)]
     wanted = sentence_banner(
         result.level,
         result.headline_with_prompt,
@@ -72,12 +86,12 @@ def banner(
         shown if folds else [*shown, *timed],
         blame=inspection.verdict.blame,
         rows=rows,
-        fixes=[fix for fix in fixes if not fix.folded and fix not in threads],
+        fixes=[*prominent, *to_all],
         decided=not result.alternatives,
         notes=[*result.prompt_warnings[:_WARNINGS_SHOWN], *(() if folds else last), *inspection.notes],
         details=_Details(timed, [*filter(None, (proof, more)), *last], threads) if folds else None,
         report=_report(inspection, key) if session is not None and result.level is not Level.CLEAN else None,
-        checks=not example,
+        checks=bool(server),
         source=" (read from the text)" if _by_text(result) else "",
         key=key,
     )
@@ -88,12 +102,18 @@ def banner(
             st.session_state[f"{key}_report"] = inspection.name
             st.rerun()
         case ("check", _, _):
-            # Not by the address: another web page could choose whom the form asks for models.
-            run = registry().get(inspection.name.removesuffix(".jsonl"))
-            if run is not None and run.address:
-                st.session_state["probe_address"] = run.address
+            st.session_state["probe_address"] = server
             st.switch_page("probe.py")
+        case _:
+            follow(wanted)
+
+
+def follow(wanted: str | None) -> None:
+    """Turn to the page that a fix leads to, if one was clicked."""
+    match (wanted or "").partition(" "):
         case ("page", _, address) if (link := urlsplit(address)).path in _PAGES:
+            if link.path == "diagnose":
+                st.session_state["diagnose_kind"] = "Capture"
             st.switch_page(_PAGES[link.path], query_params=parse_qsl(link.query))
 
 
@@ -163,7 +183,7 @@ def sentence_banner(
                 ],
                 "source": source,
                 "more": max(0, len(wrong) - _ROWS_SHOWN),
-                "fixes": [[fix.text, fix.url, fix.command] for fix in fixes],
+                "fixes": [[fix.text, fix.url] for fix in fixes],
                 "decided": decided,
                 "facts": [list(fact) for fact in facts],
                 "notes": list(notes),
@@ -208,7 +228,7 @@ def _shortened(pieces: Sequence[Part] | None) -> list[Part] | None:
 def _facts(result: AuditResult) -> FactRow:
     """The server, the endpoint and the size of a response."""
     reading, tokens = result.inspection.reading, result.tokens
-    chips = [("", "list of token IDs", "no server")]
+    chips = [("", "list of token IDs", ""), ("", "no server", "")]
     if reading.spec.delivers:
         chips = [("", reading.server_label, ""), ("", reading.spec.label, "")]
     if len(reading.choices) > 1:

@@ -17,7 +17,7 @@ import { visibleParts } from "../text.js";
  * @property {{ field: string, left: FieldPart[] | null, right: FieldPart[] | null }[]} rows that differ
  * @property {string} source where the left column is from, if not from tokens
  * @property {number} more rows that differ and are not here
- * @property {[text: string, url: string | null, command: boolean][]} fixes
+ * @property {[text: string, url: string | null][]} fixes
  * @property {boolean} decided false where another cause remains
  * @property {Fact[]} facts
  * @property {string[]} notes
@@ -33,7 +33,6 @@ const LEVELS = new Map([
   ["clean", { sign: "✓", word: "clean" }],
 ]);
 const COPIES = "Copy bug report";
-const TELLS = "Copy the command that tells them apart";
 /** @type {WeakMap<Element, string>} the report that was copied last */
 const copied = new WeakMap();
 
@@ -48,9 +47,12 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
   bullet.setAttribute("role", "img");
   bullet.setAttribute("aria-label", word);
   const sentence = paint(make("h1"), visibleParts(data.sentence, { spaces: false, most: 600 }));
-  const why = paragraph("why", data.why, 900);
-  if (data.blame) why.prepend(make("b", "", data.blame));
-  card.append(bullet, sentence, why);
+  card.append(bullet, sentence);
+  if (data.blame || data.why) {
+    const why = paragraph("why", data.why, 900);
+    if (data.blame) why.prepend(make("b", "", data.blame));
+    card.append(why);
+  }
   if (data.rows.length) card.append(table(data));
   const want = (/** @type {string} */ wish) => setTriggerValue?.("wanted", wish);
   const last = make("div", "last");
@@ -142,14 +144,9 @@ function side(parts, style) {
 function fix({ fixes, decided }, want) {
   const line = make("p", "fix");
   line.append(make("b", "", decided ? "Fix: " : "Likely fix: "));
-  for (const [k, [words, url, command]] of fixes.entries()) {
-    if (k) line.append(url?.startsWith("https://") ? " · " : " ");
-    if (command) {
-      const copy = make("button", "link", TELLS);
-      copy.title = words;
-      copy.onclick = () => put(copy, words);
-      line.append(copy);
-    } else if (url === null) line.append(...paragraph("", words, 900).childNodes);
+  for (const [k, [words, url]] of fixes.entries()) {
+    if (k) line.append(/^(https:|diagnose\?)/.test(url ?? "") ? " · " : " ");
+    if (url === null) line.append(...paragraph("", words, 900).childNodes);
     else if (url.startsWith("https://")) line.append(link(words, url));
     else {
       const button = make("button", "link", words);
