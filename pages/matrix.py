@@ -27,48 +27,57 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="matrix_row"
     chosen = choosing.choose(runs, clients.rows)
     words = choosing.choose_words()
 headline = st.container()
-st.caption(details.legend(chosen.client))
-differing = choosing.choose_differing()
+with st.container(horizontal=True, vertical_alignment="center", key="matrix_keys"):
+    st.caption(details.legend(chosen.client), width="content")
+    differing = choosing.choose_differing()
 
 endpoint = chosen.endpoint
-recorded = choosing.columns(runs, chosen)
+releases, others = choosing.columns(runs, chosen), choosing.beside(runs, chosen)
+if chosen.client:
+    others = {title: run for title, run in others.items() if clients.view(chosen.client, run).scores}
+recorded = {**releases, **others}
 columns = recorded
 if chosen.client:
     columns = {title: clients.view(chosen.client, run) for title, run in recorded.items()}
-table = matrix_table(list(columns.values()), scripts, endpoint, words=words, only_differing=differing)
+shown_runs = list(columns.values())
+table = matrix_table(shown_runs, scripts, endpoint, words=words, only_differing=differing, beside=len(others))
 shown = {row.script.name: row.script for group in table for row in group.rows}
-oldest_first = list(reversed(columns.values()))
-filtered = set(shown) if (words or differing) and shown else None
-headline.markdown(f"# {matrix_headline(oldest_first, scripts, endpoint, filtered=filtered)}")
+classes = [group.script_class for group in table]
+release, script = choosing.selection(list(columns), list(shown))
+opened = choosing.opened(classes, shown[script].example_of if script else None)
+says = matrix_headline(
+    table,
+    shown_runs,
+    opened=opened[0] if len(opened) == 1 else None,
+    filtered=bool(words or differing),
+)
+headline.markdown(f"# {says.sentence}")
+if says.beside:
+    headline.markdown(says.beside)
 if not shown:
     st.info("No script matches this filter, or the releases do not differ for the scripts that match.")
     st.stop()
 
-release, script = choosing.selection(list(columns), list(shown))
-classes = [group.script_class.value for group in table]
-selected = shown[script].example_of.value if script else ""
-left, right = st.columns([16, 5], gap="medium")
-with left:
-    grid(
-        columns,
-        table,
-        release=release,
-        script=script,
-        opened=classes if words or differing else choosing.opened(classes, selected),
-        on_pick=lambda release, script: choosing.address(release=release, script=script),
-        on_open=lambda names: choosing.address(**{"class": ",".join(names)}),
-    )
-with right:
-    match release, script:
-        case None, None:
-            st.caption("Click a class to see its scripts, a cell to see what its release delivered.")
-        case str(), None:
-            details.release(columns[release], endpoint, set(shown))
-        case None, str():
-            st.header(script, anchor=False)
-            st.text(shown[script].sentence)
-        case str(), str():
-            details.cell(recorded[release], endpoint, shown[script], runs, clients)
-            details.comparison(release, recorded, endpoint, shown[script])
-    if chosen.front_end != choosing.NEWEST:
-        details.changes(columns, endpoint, set(shown))
+grid(
+    columns,
+    table,
+    server=choosing.server_words(chosen),
+    beside=len(others),
+    release=release,
+    script=script,
+    opened=[name.value for name in (classes if words or differing else opened)],
+    on_pick=lambda release, script: choosing.address(release=release, script=script),
+    on_open=lambda names: choosing.address(**{"class": ",".join(names)}),
+)
+match release, script:
+    case None, None:
+        st.caption("Click a class to see its scripts, a cell to see what its release delivered.")
+    case str(), None:
+        details.release(columns[release], endpoint, set(shown))
+    case None, str():
+        st.header(script, anchor=False)
+        st.text(shown[script].sentence)
+    case str(), str():
+        details.cell(recorded[release], endpoint, shown[script], runs, clients)
+        details.comparison(release, recorded, endpoint, shown[script])
+details.changes({title: columns[title] for title in releases}, endpoint, set(shown))

@@ -1,11 +1,18 @@
-"""The matrix in one sentence."""
+"""The matrix in one sentence, from the same counts as its cells."""
 
-from collections.abc import Collection, Sequence, Set
+from collections import Counter
+from collections.abc import Sequence
+from itertools import takewhile
+from typing import Final, NamedTuple
 
-from inspector.capture.capture import Endpoint
+from inspector.capture.formats import listed
 from inspector.matrix.results import MatrixRun, ScriptOutcome
-from inspector.matrix.scripts import Script
+from inspector.matrix.scripts import ScriptClass
 from inspector.matrix.servers import SERVERS
+from inspector.matrix.table import ClassRows, ScriptRow, totals
+
+_NAMED: Final = 3
+"""Releases and servers that are named; of more, the number is."""
 
 
 def column_label(run: MatrixRun) -> str:
@@ -21,91 +28,121 @@ def release_name(run: MatrixRun) -> str:
     return f"vLLM {column_label(run)}" if server is None else f"{server.label} {run.version}"
 
 
+class Headline(NamedTuple):
+    """What the cells of a matrix say, in one sentence and a second one about more or less of them."""
+
+    sentence: str
+    beside: str = ""
+
+
 def matrix_headline(
+    table: Sequence[ClassRows],
     runs: Sequence[MatrixRun],
-    scripts: Sequence[Script],
-    endpoint: Endpoint,
     *,
-    filtered: Collection[str] | None = None,
-) -> str:
-    """What the matrix says about one endpoint: the release that delivers most, and what it hides.
+    opened: ScriptClass | None = None,
+    filtered: bool = False,
+) -> Headline:
+    """What a table says of the releases of its first run's server; `runs` are its columns, newest first.
 
-    `filtered` are the scripts that a filter leaves; None where all are shown.
+    About the class that is `opened`, beside it about all scripts; else about all scripts, beside it about the
+    classes that the newest release delivers completely. Every number is the one of a cell (`totals`).
     """
-    well_formed = {script.name for script in scripts if script.well_formed}
-    counted = [
-        (
-            run,
-            [
-                (key[1], score.outcome)
-                for key, score in run.scores.items()
-                if key[0] is endpoint and (filtered is None or key[1] in filtered)
-            ],
-        )
-        for run in runs
+    rows = [row for group in table for row in group.rows]
+    counts = totals(rows)
+    if not rows or not any(counts[place] for place, _ in _series(runs)):
+        return Headline("Nothing was recorded for this selection.")
+    every = _sentence("Scripts shown" if filtered else "All scripts", rows, runs)
+    of_class = {group.script_class: group.rows for group in table}
+    if opened is not None and opened in of_class:
+        return Headline(_sentence(_name(opened), of_class[opened], runs), every)
+    since = [
+        f"{group.script_class.words} since {release}"
+        for group in table
+        if (release := _complete_since(group.rows, runs)) is not None
     ]
-    counted = [(run, outcomes) for run, outcomes in counted if outcomes]
-    of = "" if filtered is None else "Of the scripts shown, "
-    if len({run.front_end for run, _ in counted}) > 1:
-        comparable = _comparable(runs, endpoint)
-        all_scripts = {script for _, outcomes in counted for script, _ in outcomes}
-        counted = [(run, [row for row in outcomes if row[0] in comparable]) for run, outcomes in counted]
-        counted = [(run, outcomes) for run, outcomes in counted if outcomes]
-        if all_scripts - comparable:
-            count = len(all_scripts & comparable)
-            of = f"Of the {count} scripts with the same tokens on every server, "
-    if not counted:
-        return "Nothing was recorded for this selection."
-    if any(run.client for run in runs):
-        return _client_headline(
-            [(run, [outcome for _, outcome in outcomes]) for run, outcomes in counted], filtered=filtered
+    told = since and len(since) < len(table)  # else the first sentence says it
+    return Headline(every, f"Complete: {', '.join(since)}." if told else "")
+
+
+def _name(script_class: ScriptClass) -> str:
+    return f"{script_class.words[0].upper()}{script_class.words[1:]}"
+
+
+def _series(runs: Sequence[MatrixRun]) -> list[tuple[int, MatrixRun]]:
+    """The runs with the front end of the first one, and the places of their columns."""
+    return [(place, run) for place, run in enumerate(runs) if run.front_end == runs[0].front_end]
+
+
+def _complete(count: Counter[ScriptOutcome]) -> bool:
+    return bool(count) and count[ScriptOutcome.COMPLETE] == count.total()
+
+
+def _complete_since(rows: Sequence[ScriptRow], runs: Sequence[MatrixRun]) -> str | None:
+    """The oldest release from which on all deliver all of some scripts; None if the newest does not."""
+    counts = totals(rows)
+    recorded = [(run, counts[place]) for place, run in _series(runs) if counts[place]]
+    complete = list(takewhile(lambda pair: _complete(pair[1]), recorded))
+    return complete[-1][0].version if complete else None
+
+
+def _sentence(name: str, rows: Sequence[ScriptRow], runs: Sequence[MatrixRun]) -> str:
+    """What becomes of some scripts: since when they are complete, or which releases lose fewest."""
+    counts = totals(rows)
+    recorded = [(run, counts[place]) for place, run in _series(runs) if counts[place]]
+    if not recorded:
+        return f"{name}: nothing was recorded."
+    newest, count = recorded[0]
+    if newest.client:
+        return f"{name}: {_client_sentence(recorded)}"
+    if _complete(count):
+        since = _complete_since(rows, runs)
+        others = [
+            release_name(run)
+            for place, run in enumerate(runs)
+            if run.front_end != newest.front_end
+            and _complete(counts[place])
+            and counts[place].total() == len(rows)
+        ]
+        where = f"every release of {_server(newest)}"
+        if since != recorded[-1][0].version:
+            where = f"{_server(newest)} since {since}"
+        elif len(recorded) == 1:
+            where = release_name(newest)
+        named = listed(others) if len(others) <= _NAMED else f"{len(others)} other servers"
+        return f"{name}: complete in {where}{f', and in {named}' if others else ''}."
+    silent, size = count[ScriptOutcome.SILENT], count.total()
+    if not silent:
+        return (
+            f"{name}: {release_name(newest)} loses no text silently and reports "
+            f"{count[ScriptOutcome.REPORTED]} of {size} as errors."
         )
-    # Newest first, so that it wins among equals.
-    best, outcomes = max(
-        reversed(counted),
-        key=lambda candidate: sum(outcome is ScriptOutcome.COMPLETE for _, outcome in candidate[1]),
-    )
-    name = f"{of}{release_name(best)}"
-    what = "streams" if best.streamed else "responses"
-    if all(outcome is ScriptOutcome.COMPLETE for _, outcome in outcomes):
-        delivered = f"all {len(outcomes)} {what}" if len(outcomes) > 1 else f"the only {what[:-1]}"
-        return f"{name} delivers {delivered} completely."
-    fine = [outcome for script, outcome in outcomes if script in well_formed]
-    broken = [outcome for script, outcome in outcomes if script not in well_formed]
-    silent = broken.count(ScriptOutcome.SILENT)
-    sentence = f"{name} has the best result"
-    if fine:
-        sentence += (
-            f": it delivers {fine.count(ScriptOutcome.COMPLETE)} of {len(fine)} well-formed {what} completely"
-        )
-    if not broken:
-        return f"{sentence}."
-    lost = (
-        f"It silently loses text of {silent} of the {len(broken)} malformed {what}."
-        if silent
-        else f"It loses no text silently in the {len(broken)} malformed {what}."
-    )
-    return f"{sentence}. {lost}"
+    fewest = min(each[ScriptOutcome.SILENT] for _, each in recorded)
+    sentence = f"{name}: {release_name(newest)} loses text silently in {silent} of {size}"
+    if fewest == silent:
+        return f"{sentence}{', no release in fewer' if len(recorded) > 1 else ''}."
+    best = [column_label(run) for run, each in recorded if each[ScriptOutcome.SILENT] == fewest]
+    named = listed(best) if len(best) <= _NAMED else f"{len(best)} releases"
+    return f"{sentence}; fewest in {named}: {fewest}."
 
 
-def _comparable(runs: Sequence[MatrixRun], endpoint: Endpoint) -> Set[str]:
-    """The scripts whose tokens every server had: some cannot run all, or choose other tokens."""
-    asked = [
-        {script for (place, script), score in run.scores.items() if place is endpoint and not score.sampler}
-        for run in runs
-    ]
-    return frozenset.intersection(*map(frozenset, filter(None, asked)))
+def _server(run: MatrixRun) -> str:
+    """The server of a run, with vLLM's front end where it is not the one in Python."""
+    if run.front_end in SERVERS:
+        return SERVERS[run.front_end].label
+    return "vLLM" if run.front_end == "python" else f"vLLM's {run.front_end.title()} front end"
 
 
-def _client_headline(
-    counted: Sequence[tuple[MatrixRun, Sequence[ScriptOutcome]]], *, filtered: Collection[str] | None
-) -> str:
-    """What a client reads of the newest release, and of the last release where it reads less."""
-    unread = [(run, outcomes.count(ScriptOutcome.SILENT), len(outcomes)) for run, outcomes in counted]
-    newest, missed, size = unread[-1]
-    where = f"of {release_name(newest)}{'' if filtered is None else ', of the scripts shown'}"
-    reads = f"{newest.client} does not read {missed} of {size} responses {where}."
+def _client_sentence(recorded: Sequence[tuple[MatrixRun, Counter[ScriptOutcome]]]) -> str:
+    """What a client reads of the newest release, and of the last one of which it reads less."""
+    newest, count = recorded[0]
+    missed, size = count[ScriptOutcome.SILENT], count.total()
+    reads = f"{newest.client} does not read {missed} of {size} responses of {release_name(newest)}"
     if not missed:
-        reads = f"{newest.client} reads all {size} responses {where}."
-    worse = next(((run, misses) for run, misses, _ in reversed(unread) if misses > missed), None)
-    return reads if worse is None else f"{reads} Of {column_label(worse[0])} it does not read {worse[1]}."
+        reads = f"{newest.client} reads all {size} responses of {release_name(newest)}"
+    worse = next(
+        ((run, each[ScriptOutcome.SILENT]) for run, each in recorded if each[ScriptOutcome.SILENT] > missed),
+        None,
+    )
+    return (
+        f"{reads}." if worse is None else f"{reads}; of {column_label(worse[0])} it does not read {worse[1]}."
+    )

@@ -35,11 +35,12 @@ def matrix_table(
     *,
     words: str = "",
     only_differing: bool = False,
+    beside: int = 0,
 ) -> list[ClassRows]:
     """The scripts that the endpoint has, by class in the order of `ScriptClass`; empty classes are left out.
 
     `words` leaves the scripts with these words in their name, sentence or class, `only_differing` those with
-    different outcomes among the runs.
+    different outcomes among the runs without the last ones, which stand `beside` the others.
     """
     classes: dict[ScriptClass, list[ScriptRow]] = {script_class: [] for script_class in ScriptClass}
     for script in scripts:
@@ -47,7 +48,9 @@ def matrix_table(
             continue
         searched = f"{script.name} {script.sentence} {script.example_of.words}".casefold()
         outcomes = tuple(_outcome(run, endpoint, script) for run in runs)
-        if words.casefold() in searched and not (only_differing and len(set(outcomes)) < 2):
+        if words.casefold() in searched and not (
+            only_differing and len(set(outcomes[: len(runs) - beside])) < 2
+        ):
             scores = [run.scores.get((endpoint, script.name)) for run in runs]
             replaced = tuple(score is not None and bool(score.sampler) for score in scores)
             classes[script.example_of].append(ScriptRow(script, outcomes, replaced))

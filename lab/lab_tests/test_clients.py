@@ -14,6 +14,7 @@ from inspector.matrix.clients import FILE, load_clients
 from inspector.matrix.headline import matrix_headline
 from inspector.matrix.results import MatrixRun, ScriptOutcome, every_run
 from inspector.matrix.scripts import load
+from inspector.matrix.table import matrix_table
 from tests.support.command import inspector
 
 PYTHON, OLD_PYTHON, NODE, AI_SDK = CLIENTS
@@ -86,10 +87,12 @@ def test_views_are_runs_with_a_headline_and_changes() -> None:
     )
     words = [str(shift) for shift in shifts(older, newer, Endpoint.RESPONSES)]
     assert any("responses that were not read became read" in sentence for sentence in words)
-    headline = matrix_headline([older, newer], load(), Endpoint.RESPONSES)
-    assert headline.startswith(f"{NODE.label} does not read 1 of ")
-    assert "Of 0.31.0 it does not read" in headline
-    assert matrix_headline([newer], load(), Endpoint.CHAT).startswith(f"{NODE.label} reads all ")
+    runs = [newer, older]
+    headline = matrix_headline(matrix_table(runs, load(), Endpoint.RESPONSES), runs).sentence
+    assert headline.startswith(f"All scripts: {NODE.label} does not read 1 of ")
+    assert "; of 0.31.0 it does not read" in headline
+    headline = matrix_headline(matrix_table([newer], load(), Endpoint.CHAT), [newer]).sentence
+    assert headline.startswith(f"All scripts: {NODE.label} reads all ")
 
 
 def test_results_are_written_beside_those_of_other_clients(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_a_probe_says_its_result_first_and_its_streams_open_in_replay(playback: 
     streams = tables(app)["Responses that were damaged, failed, or could not be checked"]
     assert [stream["result"] for stream in streams] == ["✕ silently damaged"] * 6
     [cause] = [paragraph.value for paragraph in app.markdown if "spans two messages" in paragraph.value]
-    assert "[vLLM 0\\.24\\.0 or newer](matrix?endpoint=chat&release=0.24.0)" in cause
+    assert "[vLLM 0\\.24\\.0 or newer](matrix?endpoint=chat&class=calls&release=0.24.0)" in cause
     assert "https://github.com/vllm-project/vllm/" in cause
     assert app.query_params["probe"]
     files = [element.proto.label for element in app.get("download_button")]

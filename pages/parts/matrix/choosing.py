@@ -1,6 +1,6 @@
 """What the Matrix page shows; its address holds it all: the pickers, the filter, the selection."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
 from typing import Final, NamedTuple
 
 import streamlit as st
@@ -8,6 +8,7 @@ import streamlit as st
 from inspector import Endpoint
 from inspector.matrix.headline import column_label, release_name
 from inspector.matrix.results import UNSTREAMED, MatrixRun, unique_runs
+from inspector.matrix.scripts import ScriptClass
 from inspector.matrix.servers import SERVERS as LAB_SERVERS
 from pages.ui.state import went_back
 
@@ -15,15 +16,11 @@ ENDPOINTS: Final = (Endpoint.CHAT, Endpoint.RESPONSES, Endpoint.COMPLETIONS)
 
 BOTH: Final = "both"
 
-NEWEST: Final = "newest"
-"""The newest release of every server, side by side."""
-
 _FRONT_ENDS: Final = {
     "python": "vLLM, Python front end",
     "rust": "vLLM, Rust front end",
     BOTH: "vLLM, both front ends",
     **{name: server.label for name, server in LAB_SERVERS.items()},
-    NEWEST: "Newest of each server",
 }
 
 _FIRST_STEP: Final = "3"
@@ -34,8 +31,8 @@ _STEPS_HELP: Final = (
     "decoding or with `--stream-interval`. *Ragged*: 1 to 8, changing from step to step."
 )
 _FRONT_ENDS_HELP: Final = (
-    "What answers HTTP and parses Harmony. Newer releases of vLLM have two front ends; other servers were "
-    "tested on chat."
+    "What answers HTTP and parses Harmony. Beside its releases stands the newest of each other server. Newer "
+    "releases of vLLM have two front ends; other servers were tested on chat."
 )
 
 _DELIVERED: Final = "delivered"
@@ -51,7 +48,7 @@ class MatrixFilter(NamedTuple):
     endpoint: Endpoint
     step: str
     front_end: str
-    """vLLM's `python`, `rust` or `both`, another server, or `newest` for each of them."""
+    """vLLM's `python`, `rust` or `both`, or another server."""
     client: str = ""
     """The client that read the responses; empty for what was delivered."""
 
@@ -66,9 +63,7 @@ def choose(runs: Sequence[MatrixRun], clients: Collection[str]) -> MatrixFilter:
     names = {
         name: title
         for name, title in _FRONT_ENDS.items()
-        if name in recorded
-        or (name == BOTH and recorded >= {"python", "rust"})
-        or (name == NEWEST and len(recorded) > 1)
+        if name in recorded or (name == BOTH and recorded >= {"python", "rust"})
     }
     front_end = next(iter(names))
     if len(names) > 1:
@@ -122,7 +117,7 @@ def choose_pair(titles: Sequence[str], default: tuple[str, str]) -> tuple[str, s
         linked = st.query_params.get(name)
         # The keys name the columns: another choice above has another default.
         key = _linked(f"{name} {default} {len(titles)}", linked if linked in titles else first)
-        pair.append(str(st.selectbox(words, titles, key=key, width=105)))
+        pair.append(str(st.selectbox(words, titles, key=key, width=130, label_visibility="collapsed")))
     before, after = pair
     shown = ("", "") if (before, after) == default else (before, after)
     address(**dict(zip(("from", "to"), shown, strict=True)))
@@ -135,10 +130,10 @@ def selection(titles: Sequence[str], scripts: Sequence[str]) -> tuple[str | None
     return release if release in titles else None, script if script in scripts else None
 
 
-def opened(classes: Sequence[str], selected: str) -> list[str]:
+def opened(classes: Sequence[ScriptClass], selected: ScriptClass | None) -> list[ScriptClass]:
     """The classes whose scripts are shown: those that the address names, and that of the selected script."""
-    linked = [*st.query_params.get("class", "").split(","), selected]
-    return [name for name in classes if name in linked]
+    linked = st.query_params.get("class", "").split(",")
+    return [name for name in classes if name.value in linked or name is selected]
 
 
 def address(**values: str) -> None:
@@ -154,12 +149,31 @@ def columns(runs: Sequence[MatrixRun], chosen: MatrixFilter) -> dict[str, Matrix
 
     A narrow page cuts off the last ones: the oldest releases, not those that people upgrade to.
     """
-    if chosen.front_end == NEWEST:
-        return {release_name(run): run for run in _newest(runs, chosen.step)}
-    front_ends = {"python", "rust"} if chosen.front_end == BOTH else {chosen.front_end}
-    matching = [run for run in runs if run.front_end in front_ends and _is_shown_at(run, chosen.step)]
+    matching = [
+        run for run in runs if run.front_end in _front_ends(chosen) and _is_shown_at(run, chosen.step)
+    ]
     alone = chosen.front_end in LAB_SERVERS
     return {run.version if alone else column_label(run): run for run in reversed(unique_runs(matching))}
+
+
+def beside(runs: Sequence[MatrixRun], chosen: MatrixFilter) -> dict[str, MatrixRun]:
+    """The newest release of each other server on the endpoint, by the title of its column."""
+    newest = {run.front_end: run for run in unique_runs(runs) if _is_shown_at(run, chosen.step)}
+    others = (newest[name] for name in _FRONT_ENDS if name in newest and name not in _front_ends(chosen))
+    return {
+        release_name(run): run
+        for run in others
+        if any(endpoint is chosen.endpoint for endpoint, _ in run.scores)
+    }
+
+
+def server_words(chosen: MatrixFilter) -> str:
+    """The name of the server whose releases are shown."""
+    return _FRONT_ENDS[chosen.front_end]
+
+
+def _front_ends(chosen: MatrixFilter) -> Set[str]:
+    return {"python", "rust"} if chosen.front_end == BOTH else {chosen.front_end}
 
 
 def _is_shown_at(run: MatrixRun, step: str) -> bool:
@@ -168,12 +182,6 @@ def _is_shown_at(run: MatrixRun, step: str) -> bool:
     if server is None or server.steps_vary or step == UNSTREAMED:
         return run.step == step
     return run.step == "1"
-
-
-def _newest(runs: Sequence[MatrixRun], step: str) -> list[MatrixRun]:
-    """The newest release of each server at one step, in the order of the picker."""
-    newest = {run.front_end: run for run in unique_runs(runs) if _is_shown_at(run, step)}
-    return [newest[name] for name in _FRONT_ENDS if name in newest]
 
 
 def _pick(

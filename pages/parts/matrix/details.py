@@ -45,17 +45,12 @@ def _measured(run: MatrixRun) -> str:
 
 
 def legend(client: str) -> str:
-    """What a row is, and what the three signs mean, for what was delivered or for a client."""
-    meanings = CLIENT_MEANINGS if client else MEANINGS
-    signs = " · ".join(
-        f"{outcome.sign} {outcome.client_words if client else outcome.words}: {meaning}"
-        for outcome, meaning in meanings.items()
-    )
-    counted = "responses that are not read" if client else "silent losses"
-    return (
-        f"A script is one sequence of tokens, given to every release. {signs}. "
-        f"A number counts {counted}; after ▲, reported errors."
-    )
+    """What the signs in the cells mean, for what was delivered or for a client."""
+    signs = [
+        f"{outcome.sign} {outcome.client_words if client else outcome.words}" for outcome in ScriptOutcome
+    ]
+    keys = [*signs, "a number counts the worst", "– not run"]
+    return " · ".join([*keys, r"\* some not run, or with other tokens than the script's"])
 
 
 def cell(
@@ -138,12 +133,12 @@ def changes(columns: Mapping[str, MatrixRun], endpoint: Endpoint, names: Collect
     """What changed from one release to another for these scripts: a sentence, and their pairs."""
     if len(columns) < 2:
         return
-    st.header("What changed", anchor=False)
-    with st.container(horizontal=True, key="matrix_changes"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="matrix_changes"):
+        st.markdown("**What changed**", width="content")
         before, after = choosing.choose_pair(list(columns), _last_change(columns, endpoint, names))
-    older, newer = columns[before], columns[after]
-    changed = shifts(older, newer, endpoint, names)
-    st.text(change_sentence(older, newer, changed))
+        older, newer = columns[before], columns[after]
+        changed = shifts(older, newer, endpoint, names)
+        st.text(change_sentence(older, newer, changed))
     for shift in changed:
         with (
             st.expander(f"{'↑' if shift.better else '↓'} {shift}", expanded=len(changed) == 1),

@@ -18,6 +18,8 @@ import { isDark } from "../../ui/strip/draw/canvas.js";
 /**
  * @typedef {object} Matrix
  * @property {string[]} columns
+ * @property {string} server whose releases the first columns are
+ * @property {number} beside how many of the last columns are other servers
  * @property {string | null} release the selected column
  * @property {string | null} script the selected row
  * @property {string[]} opened classes
@@ -28,6 +30,8 @@ import { isDark } from "../../ui/strip/draw/canvas.js";
 
 const ALL = "All scripts";
 const LETTERS = ["c", "r", "s"];
+const OTHERS = "other servers, newest";
+const ROOMY = 12; // so few columns have room for names beside each other
 const MOVES = new Map([
   ["ArrowLeft", [0, -1]],
   ["ArrowRight", [0, 1]],
@@ -52,6 +56,7 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
     stand(root, places.get(root) ?? { row: 0, column: 0 }, focused);
   };
   draw();
+  reveal(root);
   root.onclick = ({ target }) => {
     const cell = target instanceof Element ? target.closest("td, th") : null;
     if (!(cell instanceof HTMLTableCellElement)) return;
@@ -84,45 +89,50 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
  * @param {Matrix} data
  * @param {Set<string>} opened
  */
-function matrix({ columns, release, script, signs, totals, groups }, opened) {
-  const table = make("table");
+function matrix({ columns, server, beside, release, script, signs, totals, groups }, opened) {
+  const table = make("table", columns.length - beside > ROOMY ? "" : "roomy");
   table.setAttribute("role", "grid");
-  table.setAttribute("aria-label", "Scripts by vLLM release");
+  table.setAttribute("aria-label", "Scripts by release");
+  const first = columns.length - beside; // of the other servers
   const row = (/** @type {HTMLTableCellElement[]} */ ...cells) => {
     const line = make("tr");
     line.append(...cells);
     return line;
   };
-  const column = (/** @type {HTMLTableCellElement} */ cell, /** @type {string} */ title) => {
-    cell.dataset.release = title;
-    if (title === release) cell.dataset.selected = "";
+  const column = (/** @type {HTMLTableCellElement} */ cell, /** @type {number} */ k) => {
+    cell.dataset.release = columns[k];
+    if (columns[k] === release) cell.dataset.selected = "";
+    if (k >= first) cell.dataset.beside = k === first ? "first" : "";
     return cell;
   };
   const head = make("thead");
   head.append(
     row(
       label("Script", "col"),
-      ...columns.map((title) => {
-        const cell = column(label("", "col"), title);
+      ...columns.map((title, k) => {
+        const cell = column(label("", "col"), k);
+        const words = k === 0 ? server : k === first ? OTHERS : "";
+        if (words) cell.append(make("i", "", words));
         cell.append(make("span", "", title));
         return cell;
       }),
     ),
   );
-  const sums = (/** @type {Counts[]} */ counts, /** @type {string} */ words) =>
-    counts.map((count, k) => column(sum(count, signs, `${columns[k]}, ${words}`), columns[k]));
+  const sums = (/** @type {Counts[]} */ counts, /** @type {string} */ words, /** @type {Group[]} */ of) =>
+    counts.map((count, k) => column(sum(count, signs, `${columns[k]}, ${words}`, !allOwn(of, k)), k));
   const body = make("tbody");
   const everything = label(ALL, "row");
   everything.append(amount(groups.flatMap((group) => group.rows).length));
-  body.append(row(everything, ...sums(totals, ALL.toLowerCase())));
-  for (const { name, words, totals: counts, rows } of groups) {
+  body.append(row(everything, ...sums(totals, ALL.toLowerCase(), groups)));
+  for (const group of groups) {
+    const { name, words, totals: counts, rows } = group;
     const open = opened.has(name);
     const title = label(words, "row");
     title.prepend(make("span", "fold", open ? "▾" : "▸"));
     title.append(amount(rows.length));
     title.dataset.group = name;
     title.setAttribute("aria-expanded", String(open));
-    const line = row(title, ...sums(counts, words));
+    const line = row(title, ...sums(counts, words, [group]));
     line.className = "group";
     body.append(line);
     if (!open) continue;
@@ -131,7 +141,7 @@ function matrix({ columns, release, script, signs, totals, groups }, opened) {
       first.title = sentence;
       first.dataset.script = scriptName;
       const cells = [...outcomes].map((letter, k) => {
-        const cell = column(outcome(signs[letter], `${columns[k]}, ${scriptName}`), columns[k]);
+        const cell = column(outcome(signs[letter], `${columns[k]}, ${scriptName}`), k);
         cell.dataset.script = scriptName;
         if (columns[k] === release && scriptName === script) cell.setAttribute("aria-selected", "true");
         return cell;
@@ -172,12 +182,22 @@ function outcome(sign, place) {
 }
 
 /**
+ * Whether all scripts ran in a column, with their own tokens.
+ * @param {Group[]} groups
+ * @param {number} column
+ */
+function allOwn(groups, column) {
+  return groups.every(({ rows }) => rows.every(([, , outcomes]) => LETTERS.includes(outcomes[column])));
+}
+
+/**
  * The counts of several scripts: a bar with the share of each outcome, and the number of the worst one.
  * @param {Counts} counts
  * @param {Matrix["signs"]} signs
  * @param {string} place
+ * @param {boolean} starred whether some did not run, or with other tokens
  */
-function sum(counts, signs, place) {
+function sum(counts, signs, place, starred) {
   const all = counts.reduce((total, count) => total + count, 0);
   const worst = counts.findLastIndex((count) => count > 0);
   const cell = make("td", "sum");
@@ -188,11 +208,13 @@ function sum(counts, signs, place) {
   }
   const [name, sign] = signs[LETTERS[worst]];
   cell.dataset.outcome = name;
-  cell.textContent = worst === 0 ? sign : worst === 1 ? `${sign}${counts[1]}` : String(counts[2]);
+  const words = worst === 0 ? sign : worst === 1 ? `${sign}${counts[1]}` : String(counts[2]);
+  cell.textContent = starred ? `${words}*` : words;
   cell.style.setProperty("--silent-share", `${(100 * counts[2]) / all}%`);
   cell.style.setProperty("--failed-share", `${(100 * (counts[1] + counts[2])) / all}%`);
-  const words = LETTERS.map((letter, k) => `${counts[k]} ${signs[letter][2]}`);
-  describe(cell, `${place}: ${words.join(", ")}`);
+  const parts = LETTERS.map((letter, k) => `${counts[k]} ${signs[letter][2]}`);
+  if (starred) parts.push("some not run, or with other tokens than the script's");
+  describe(cell, `${place}: ${parts.join(", ")}`);
   return cell;
 }
 
@@ -209,6 +231,20 @@ function describe(cell, words) {
 function placeOf(cell) {
   const line = /** @type {HTMLTableRowElement} */ (cell.parentElement);
   return { row: line.rowIndex, column: cell.cellIndex };
+}
+
+/**
+ * Scroll to what is selected, below the names of the columns.
+ * @param {HTMLElement} root
+ */
+function reveal(root) {
+  const selected = root.querySelector("[aria-selected], tr[data-selected] > th");
+  if (!selected) return;
+  const names = root.querySelector("thead")?.getBoundingClientRect().height ?? 0;
+  const box = root.getBoundingClientRect();
+  const { top, bottom } = selected.getBoundingClientRect();
+  if (bottom > box.bottom) root.scrollTop += bottom - box.bottom;
+  else if (top < box.top + names) root.scrollTop -= box.top + names - top;
 }
 
 /**

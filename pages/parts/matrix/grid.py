@@ -31,6 +31,8 @@ def grid(
     columns: Mapping[str, MatrixRun],
     table: Sequence[ClassRows],
     *,
+    server: str,
+    beside: int,
     release: str | None,
     script: str | None,
     opened: Sequence[str],
@@ -39,6 +41,7 @@ def grid(
 ) -> None:
     """Draw the table, whose outcomes are those of `columns`, by title.
 
+    They begin with the releases of a `server` and end with those of others, so many as `beside` says.
     `release` and `script` are selected, and the classes `opened` show their scripts. `on_pick` is called with
     the title of a column and the name of a script, of which one may be empty; `on_open` with the classes.
     """
@@ -59,6 +62,8 @@ def grid(
         data=[
             {
                 "columns": list(columns),
+                "server": server,
+                "beside": beside,
                 "release": release,
                 "script": script,
                 "opened": list(opened),
