@@ -106,7 +106,10 @@ def chosen(session: Session, name: str | None = None) -> Chosen | None:
     if name is None:
         return None
     if (opened := session.opened.get(name)) is not None:
-        return Chosen(name=name, shows="", digest=opened.digest, inspection=_inspection_of(opened))
+        inspection = _inspection_of(opened)
+        if opened.level is None:  # a long one, which was not audited when it was opened
+            session.opened[name] = replace(opened, level=inspection.verdict.level)
+        return Chosen(name=name, shows="", digest=opened.digest, inspection=inspection)
     if (built_in := _builtins().get(name)) is not None:
         stamp = built_in.path.stat()
         digest = f"{name} {stamp.st_mtime_ns} {stamp.st_size}"

@@ -45,7 +45,7 @@ def test_missing_tool_calls_on_a_release_lead_to_the_evidence_that_it_is_not_tha
 def test_replay_and_diagnose_lead_to_each_other(app: str, open_page: Open) -> None:
     page = open_page()
     page.goto(f"{app}?capture=chat-unexpected-token-200002-vllm-0.13.0")
-    page.get_by_role("button", name="Tell them apart").click()
+    page.get_by_role("link", name="Tell them apart").click()
     page.wait_for_url("**/diagnose?*")
     expect(page.locator(".banner")).to_contain_text("The model closes a message with")
     page.get_by_role("link", name="Open in Replay").click()

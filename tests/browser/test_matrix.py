@@ -82,7 +82,7 @@ def test_what_changed_opens_the_pair_on_compare_and_back_returns(
 def test_the_fix_of_a_capture_leads_to_the_column_of_its_release(app: str, open_page: Open) -> None:
     page = open_page()
     page.goto(f"{app}?capture=chat-tool-call-leak-vllm-0.14.1")
-    page.get_by_role("button", name="vLLM 0.24.0 or newer").click()
+    page.get_by_role("link", name="vLLM 0.24.0 or newer").click()
     page.wait_for_url(re.compile("matrix.*release=0.24.0"))
     expect(page.get_by_role("heading", name="vLLM 0.24.0")).to_be_visible()
 

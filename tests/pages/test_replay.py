@@ -336,8 +336,8 @@ def test_a_row_matches_words_anywhere_in_it(words: str, matches: bool) -> None:
 
 def test_the_table_of_captures_begins_with_how_many_are_damaged() -> None:
     rows = [{"verdict": verdict} for verdict in ("✕ error", "✕ error", "✓ clean")]
-    assert totals(rows) == "3 captures: 1 clean, 2 error."
-    assert totals(rows[:1]) == "1 capture: 1 error."
+    assert totals(rows) == "3 captures: 2 with errors, 1 clean."
+    assert totals(rows[:1]) == "1 capture: 1 with errors."
 
 
 def test_a_log_points_to_diagnose_and_not_to_a_command() -> None:

@@ -12,6 +12,12 @@ from pages.ui.rows import rows
 from pages.ui.state import Session
 
 _LISTED: Final = 200
+_WORDS: Final = {
+    Level.ERROR: "with errors",
+    Level.WARNING: "with warnings",
+    Level.UNKNOWN: "without a verdict",
+    Level.CLEAN: "clean",
+}
 
 
 def overview(session: Session) -> None:
@@ -49,9 +55,9 @@ def _table(session: Session) -> None:
 
 
 def totals(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The number of captures per verdict, in one line."""
-    levels = {level: sum(row["verdict"] == _verdict(level) for row in rows) for level in Level}
-    counts = ", ".join(f"{number(count)} {level}" for level, count in levels.items() if count)
+    """The number of captures per verdict, in one line, the worst first."""
+    levels = {level: sum(row["verdict"] == _verdict(level) for row in rows) for level in _WORDS}
+    counts = ", ".join(f"{number(count)} {_WORDS[level]}" for level, count in levels.items() if count)
     return f"{number(len(rows))} {plural(len(rows), 'capture')}: {counts}."
 
 

@@ -228,7 +228,7 @@ def _shortened(pieces: Sequence[Part] | None) -> list[Part] | None:
 def _facts(result: AuditResult) -> FactRow:
     """The server, the endpoint and the size of a response."""
     reading, tokens = result.inspection.reading, result.tokens
-    chips = [("", "list of token IDs", ""), ("", "no server", "")]
+    chips = [("", "list of token IDs", "")]
     if reading.spec.delivers:
         chips = [("", reading.server_label, ""), ("", reading.spec.label, "")]
     if len(reading.choices) > 1:

@@ -148,13 +148,25 @@ function fix({ fixes, decided }, want) {
     if (k) line.append(/^(https:|diagnose\?)/.test(url ?? "") ? " · " : " ");
     if (url === null) line.append(...paragraph("", words, 900).childNodes);
     else if (url.startsWith("https://")) line.append(link(words, url));
-    else {
-      const button = make("button", "link", words);
-      button.onclick = () => want(`page ${url}`);
-      line.append(button);
-    }
+    else line.append(turn(words, url, want));
   }
   return line;
+}
+
+/**
+ * A link to another page: the app turns to it, unless another tab is asked for.
+ * @param {string} words
+ * @param {string} url
+ * @param {(wish: string) => void} want
+ */
+function turn(words, url, want) {
+  const anchor = Object.assign(make("a", "", words), { href: url });
+  anchor.onclick = (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    want(`page ${url}`);
+  };
+  return anchor;
 }
 
 /**
@@ -186,9 +198,9 @@ function put(button, text) {
  * @param {string} report
  * @param {(wish: string) => void} want
  */
-function buttons(root, { checks }, report, want) {
+function buttons(root, { checks, fixes }, report, want) {
   const box = make("div", "buttons");
-  const copy = make("button", "main", COPIES);
+  const copy = make("button", fixes.length ? "" : "main", COPIES); // where a fix is known, that comes first
   if (report && copied.get(root) !== report) put(copy, report);
   copied.set(root, report);
   copy.onclick = () => {

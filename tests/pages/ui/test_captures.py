@@ -8,8 +8,8 @@ import pytest
 import inspector
 from inspector import Kind
 from inspector.capture.capture import render
-from inspector.files.store import builtin
-from pages.ui.captures import first_selection, labels, names, open_file, summary, title
+from inspector.files.store import FIXTURES, builtin
+from pages.ui.captures import chosen, first_selection, labels, names, open_file, summary, title
 from pages.ui.state import Opened, Selection, Session
 from tests.support.pages import as_file
 from tests.support.streams import Step, chat
@@ -110,3 +110,12 @@ def test_first_selection_prefers_a_cause_to_its_consequences() -> None:
     assert first_selection(turned, 0) == Selection(21, 1)
     alone = replace(inspection, findings=[turned.findings[0]])
     assert first_selection(alone, 0) == Selection(21, 0)
+
+
+def test_a_long_capture_has_its_sign_once_it_was_audited() -> None:
+    session = Session()
+    opened = Opened(name="long", digest="long", capture=inspector.load(FIXTURES / f"{LEAK}.jsonl"))
+    session.open([opened])  # as `take` does with more events than are audited at once
+    assert labels(session)("long").startswith("long")
+    assert chosen(session, "long") is not None
+    assert labels(session)("long").startswith("✕ ")
