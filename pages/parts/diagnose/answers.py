@@ -125,8 +125,9 @@ def answers(diagnosis: Diagnosis) -> None:
         _route(diagnosis.route)
     for place, advice in enumerate(diagnosis.advice[:_AT_MOST]):
         title = f"{place + 1}. {pickers.plain(advice.issue.title)}"
-        with st.expander(title, expanded=place < _OPEN):
-            _issue(advice, settle=_settling(diagnosis, advice))
+        settle = _settling(diagnosis, advice)
+        with st.expander(title, expanded=place < _OPEN or (bool(settle) and diagnosis.situation.captured)):
+            _issue(advice, settle=settle)
     if len(diagnosis.answers) > _AT_MOST:
         st.caption(f"The download also contains {len(diagnosis.answers) - _AT_MOST} less likely issues.")
 

@@ -67,17 +67,10 @@ def banner(
     threads = [fix for fix in fixes if (fix.url or "").startswith("https://")] if folds else []
     others = [f"{advice.issue.title} (match: {advice.answer.match})" for advice in inspection.advice[1:]]
     last = [result.readable] if result.readable else []
-    to_all = []
     if others and session is None:
         last.insert(0, f"Less likely: {'; '.join(others)}.")
-    elif others:
-        more_causes = f"{len(others)} other {plural(len(others), 'cause')}"
-        to_all = [
-            Fix(
-                text="Tell them apart" if result.alternatives else more_causes,
-                url=f"diagnose?{urlencode({'capture': inspection.name})}",
-            )
-        ]
+    to_all = _to_all_causes(result, len(others)) if others and session is not None else []
+    told_apart = to_all if result.alternatives or not folds else []
     prominent = [fix for fix in fixes if not (fix.folded or fix.command or fix in threads)]
     wanted = sentence_banner(
         result.level,
@@ -86,10 +79,16 @@ def banner(
         shown if folds else [*shown, *timed],
         blame=inspection.verdict.blame,
         rows=rows,
-        fixes=[*prominent, *to_all],
+        fixes=[*prominent, *told_apart],
         decided=not result.alternatives,
         notes=[*result.prompt_warnings[:_WARNINGS_SHOWN], *(() if folds else last), *inspection.notes],
-        details=_Details(timed, [*filter(None, (proof, more)), *last], threads) if folds else None,
+        details=_Details(
+            timed,
+            [*filter(None, (proof, more)), *last],
+            [*threads, *(() if told_apart else to_all)],
+        )
+        if folds
+        else None,
         report=_report(inspection, key) if session is not None and result.level is not Level.CLEAN else None,
         checks=bool(server),
         source=" (read from the text)" if _by_text(result) else "",
@@ -106,6 +105,12 @@ def banner(
             st.switch_page("probe.py")
         case _:
             follow(wanted)
+
+
+def _to_all_causes(result: AuditResult, others: int) -> list[Fix]:
+    """The link to the Diagnose page, which has every cause with what settles it."""
+    words = "Tell them apart" if result.alternatives else f"{others} other {plural(others, 'cause')}"
+    return [Fix(text=words, url=f"diagnose?{urlencode({'capture': result.inspection.name})}")]
 
 
 def follow(wanted: str | None) -> None:

@@ -62,22 +62,26 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
   for (const note of data.notes) card.append(paragraph("note", note, 600));
   const below = make("div", "below");
   below.append(facts(data.facts));
-  if (data.details) below.append(details(data.details, root.querySelector("details")?.open ?? false));
+  if (data.details) below.append(details(data.details, want, root.querySelector("details")?.open ?? false));
   root.replaceChildren(card, below);
   drawn(parentElement);
 }
 
 /**
  * @param {NonNullable<Judgement["details"]>} folded
+ * @param {(wish: string) => void} want
  * @param {boolean} open
  */
-function details({ facts: times, sentences, threads }, open) {
+function details({ facts: times, sentences, threads }, want, open) {
   const box = make("details");
   box.open = open;
   box.append(make("summary", "", "details"));
   for (const words of sentences) box.append(paragraph("", words, 900));
   const known = make("p");
-  for (const [words, url] of threads) known.append("Known as ", link(words, url), ".");
+  for (const [words, url] of threads) {
+    if (url.startsWith("https://")) known.append("Known as ", link(words, url), ". ");
+    else known.append(turn(words, url, want));
+  }
   if (threads.length) box.append(known);
   if (times.length) box.append(facts(times));
   return box;
