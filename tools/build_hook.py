@@ -10,11 +10,13 @@ from hatchling.builders.config import BuilderConfig
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
-PAGES = ("streamlit", "plotly", "pandas")
-"""What only the pages import: the extra `ui`. A checkout installs it with the rest of requirements.txt."""
+SCAN = ("duckdb", "fsspec", "pyarrow")
+"""What only scans, their library and Parquet files need: the extra `scan`."""
+PAGES = ("streamlit", "plotly", "pandas", *SCAN)
+"""What the pages need: the extra `ui`. A checkout installs both with the rest of requirements.txt."""
 
-EXTRAS = ("scan", "ray", "otel")
-"""Each has a file of its own, requirements-NAME.txt."""
+EXTRAS = {"ray": SCAN, "otel": ()}
+"""Each has a file of its own, requirements-NAME.txt, and needs these of requirements.txt."""
 
 
 def listed(path: Path) -> list[str]:
@@ -36,12 +38,20 @@ class Requirements(MetadataHookInterface):
         """Read them from the requirements files."""
         root = Path(self.root)
         everything = listed(root / "requirements.txt")
-        pages = [requirement for requirement in everything if requirement.startswith(PAGES)]
+        pages = _of(everything, PAGES)
         metadata["dependencies"] = [requirement for requirement in everything if requirement not in pages]
         metadata["optional-dependencies"] = {
             "ui": pages,
-            **{name: listed(root / f"requirements-{name}.txt") for name in EXTRAS},
+            "scan": _of(everything, SCAN),
+            **{
+                name: [*_of(everything, needed), *listed(root / f"requirements-{name}.txt")]
+                for name, needed in EXTRAS.items()
+            },
         }
+
+
+def _of(requirements: list[str], names: tuple[str, ...]) -> list[str]:
+    return [requirement for requirement in requirements if requirement.startswith(names)]
 
 
 def shipped(root: Path) -> dict[str, str]:

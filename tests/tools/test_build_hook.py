@@ -24,7 +24,7 @@ def test_the_build_is_told_what_requirements_txt_names() -> None:
     assert all(Distribution.from_name(name).version for name in names)
     extras = metadata["optional-dependencies"]
     assert isinstance(extras, dict)
-    assert set(extras) == {"ui", *EXTRAS}
+    assert set(extras) == {"ui", "scan", *EXTRAS}
     assert {requirement.partition(">")[0] for requirement in extras["ui"]} == set(PAGES)
     assert any(requirement.startswith("duckdb>=") for requirement in extras["ray"])
     assert not {requirement for extra in extras.values() for requirement in extra} & set(dependencies)

@@ -60,7 +60,7 @@ _NO_VALUE: Final = (ValueError, OverflowError)
 """What Arrow raises for a value that Python cannot hold, such as text that is not UTF-8."""
 _MISSING: Final = (
     'Parquet needs pyarrow; install it with: pip install "harmony-inspector[scan]"'
-    ", in a checkout pip install -r requirements-scan.txt"
+    ", in a checkout pip install -r requirements.txt"
 )
 
 

@@ -250,7 +250,7 @@ def missing_extra() -> None:
     except ImportError as error:
         raise InspectorError(
             f'scans need the extra `scan` ({error.name} is missing): pip install "harmony-inspector[scan]"'
-            ", in a checkout pip install -r requirements-scan.txt"
+            ", in a checkout pip install -r requirements.txt"
         ) from error
 
 

@@ -117,7 +117,7 @@ def _system(url: str) -> tuple[Any, str]:
     except ImportError as error:
         raise InspectorError(
             'remote places need the extra `scan`: pip install "harmony-inspector[scan]"'
-            ", in a checkout pip install -r requirements-scan.txt"
+            ", in a checkout pip install -r requirements.txt"
         ) from error
     try:
         system, path = url_to_fs(url)

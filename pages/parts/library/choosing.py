@@ -133,7 +133,7 @@ def first_steps() -> None:
     st.info(
         "No scan yet. Run `python -m inspector scan PLACE...` on folders, zip archives or URLs of captures, "
         "and reload this page, or name the folder of its `--out` above. Scans need an extra: "
-        '`pip install "harmony-inspector[scan]"`, in a checkout `pip install -r requirements-scan.txt`.',
+        '`pip install "harmony-inspector[scan]"`, in a checkout `pip install -r requirements.txt`.',
         icon=":material/inventory_2:",
     )
     if not st.button("Scan the captures of the repository as an example", icon=":material/inventory_2:"):
