@@ -73,7 +73,7 @@ def test_json_has_the_summary_the_groups_and_the_rows(out: Path, capsys: pytest.
         ]
     )
     printed = json.loads(capsys.readouterr().out)
-    assert printed["captures"] == sum(printed["verdicts"].values()) == 17
+    assert printed["captures"] == sum(printed["verdicts"].values()) == sum(printed["got"].values()) == 17
     assert printed["sentence"].startswith("12 of 17 captures have errors (71%)")
     assert printed["grouped_by"] == "kind"
     kinds = {row["value"]: row["captures"] for row in printed["kinds"]}

@@ -13,6 +13,7 @@ from inspector.analysis.audit.kinds import KINDS, Code, Kind, Severity
 from inspector.analysis.audit.verdict import Level
 from inspector.analysis.reading import Evidence
 from inspector.capture.capture import Endpoint
+from inspector.views.delivery import Delivery
 
 UNREAD: Final = "unread"
 """The verdict of a file that could not be read."""
@@ -118,7 +119,9 @@ CAPTURES: Final = _table(
     ("findings", Type.NUMBER, "findings"),
     ("errors", Type.NUMBER, "findings of severity error"),
     ("error", Type.TEXT, "why the file could not be read, in one sentence; null if it could"),
+    ("got", Type.TEXT, "what the client got, in a few words; null for a file that could not be read"),
     values={
+        "got": [delivery.value for delivery in Delivery],
         "endpoint": [endpoint.value for endpoint in Endpoint],
         "verdict": [*(level.value for level in Level), UNREAD],
         "evidence": [evidence.value for evidence in Evidence],

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache, partial
 from math import inf
@@ -31,6 +31,7 @@ from inspector.data.scan.columns import (
 )
 from inspector.data.scan.filters import SCHEMA, FilterError, condition, is_expression, narrowed
 from inspector.data.scan.folder import Manifest, missing_extra, read_manifest
+from inspector.views.delivery import DAMAGED, Delivery
 
 _NAMES: Final = (
     "version",
@@ -50,6 +51,7 @@ _NAMES: Final = (
     "channel",
     "field",
     "finding_cause",
+    "got",
 )
 
 GROUPS: Final[Mapping[str, Column]] = {name: {**CAPTURE_COLUMNS, **FINDING_COLUMNS}[name] for name in _NAMES}
@@ -81,6 +83,13 @@ class Counts:
     unknown: int
     unread: int
     """Files that could not be read."""
+    got: Mapping[Delivery, int] = field(default_factory=dict)
+    """The captures by what the client got."""
+
+    @property
+    def damaged(self) -> int:
+        """Captures of which text was lost, changed or misfiled without an error."""
+        return sum(self.got.get(delivery, 0) for delivery in DAMAGED)
 
     @property
     def share(self) -> float | None:
@@ -293,6 +302,13 @@ class Library:
                     raise ValueError(
                         f"the column {column.name} of {table.value} is {arrow_types[column.name]}"
                     )
+            # Columns are added: rows of a scan before have none.
+            missing = [column for column in columns if column.name not in arrow_types]
+            rows = rows.project(
+                ", ".join(
+                    ["*", *(f"CAST(NULL AS {_TYPES[column.type]}) AS {column.name}" for column in missing)]
+                )
+            )
             if sum(os.path.getsize(file) for file in files) <= self._held_bytes:
                 rows.create(table.value)
             else:
@@ -363,9 +379,16 @@ class Library:
 
 
 _LEVELS: Final = ("clean", "warning", "error", "unknown", "unread")
-_COUNTS: Final = ", ".join(f"count(*) FILTER (c.verdict = '{level}')" for level in _LEVELS)
+_COUNTS: Final = ", ".join(
+    [f"count(*) FILTER (c.verdict = '{level}')" for level in _LEVELS]
+    + [f"count(*) FILTER (c.got = '{delivery}')" for delivery in Delivery]
+)
 _PATHS: Final = "c.path, c.member, c.number"
-_WORST: Final = "list_position(['error', 'warning', 'unread', 'unknown', 'clean'], c.verdict)"
+_BAD: Final = [delivery.value for delivery in (*DAMAGED, Delivery.ERROR_REPORTED)]
+_WORST: Final = (
+    f"list_position({_BAD}, c.got) NULLS LAST, "
+    "list_position(['error', 'warning', 'unread', 'unknown', 'clean'], c.verdict), c.errors DESC"
+)
 _TYPES: Final = {
     Type.TEXT: "VARCHAR",
     Type.VERSION: "VARCHAR",
@@ -376,7 +399,7 @@ _TYPES: Final = {
 
 
 def _counts(row: Sequence[int]) -> Counts:
-    clean, warning, error, unknown, unread = row
+    (clean, warning, error, unknown, unread), got = row[: len(_LEVELS)], row[len(_LEVELS) :]
     return Counts(
         captures=clean + warning + error + unknown,
         clean=clean,
@@ -384,6 +407,7 @@ def _counts(row: Sequence[int]) -> Counts:
         error=error,
         unknown=unknown,
         unread=unread,
+        got={delivery: amount for delivery, amount in zip(Delivery, got, strict=True) if amount},
     )
 
 

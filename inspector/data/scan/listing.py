@@ -28,14 +28,20 @@ _SIZE_AT_MOST: Final = 2**62
 """What a table holds; the directory of an archive may claim more."""
 
 
-def items_at(places: Iterable[str], ignored: Counter[str], *, but: Path | None = None) -> Iterator[ScanItem]:
+def items_at(
+    places: Iterable[str], ignored: Counter[str], *, but: Path | None = None, every: bool = False
+) -> Iterator[ScanItem]:
     """All items of some places, in no order; an item that two places have comes twice.
 
-    Counts in `ignored` the files of folders and archives that are left out, by ending; `but` is a folder that
-    is left out. Raises InspectorError for a place that does not exist.
+    Counts in `ignored` the files of folders and archives that are left out, by ending; with `every`, only
+    hidden members of an archive are. `but` is a folder that is left out. Raises InspectorError for a place
+    that does not exist.
     """
     for place in places:
-        yield from _of_place(place, ignored, None if but is None else but.resolve())
+        if every and _is_zip(place):
+            yield from _of_zip(place, *_status(place), ignored, every=True)
+        else:
+            yield from _of_place(place, ignored, None if but is None else but.resolve())
 
 
 def whole_place(place: str) -> str:
@@ -142,7 +148,14 @@ def _is_zip(path: str) -> bool:
         return False
 
 
-def _of_zip(path: str, size: int, stamp: str, ignored: Counter[str]) -> Iterator[ScanItem]:
+def _status(path: str) -> tuple[int, str]:
+    status = os.stat(path)
+    return status.st_size, str(status.st_mtime_ns)
+
+
+def _of_zip(
+    path: str, size: int, stamp: str, ignored: Counter[str], *, every: bool = False
+) -> Iterator[ScanItem]:
     """The members of an archive, or the archive itself where it cannot be read."""
     try:
         archive = opened_zip(path)
@@ -153,9 +166,10 @@ def _of_zip(path: str, size: int, stamp: str, ignored: Counter[str]) -> Iterator
     # Of several members with one name the last one counts, as for `zipfile`.
     members = {member.filename: member for member in archive.members()}
     for name, member in members.items():
-        if _is_of_ours(name, members.__contains__):
+        file = name.rpartition("/")[2]
+        if not every and _is_of_ours(name, members.__contains__):
             continue
-        if _wanted(name.rpartition("/")[2]):
+        if not file.startswith(".") if every else _wanted(file):
             yield ScanItem(path, name, min(member.file_size, _SIZE_AT_MOST), f"crc32 {member.CRC:08x}")
         else:
             ignored[_ending(name)] += 1

@@ -10,6 +10,7 @@ from inspector.capture.formats import count, number, plural
 from inspector.data.scan.library import Counts, Group, Library, Tally
 from inspector.issues import Situation, first_step, issues
 from inspector.issues.catalogue.versions import as_version
+from inspector.views.delivery import Delivery
 
 _VERSIONS: Final = 3
 _TALLIES: Final = 12
@@ -26,6 +27,8 @@ class Summary:
     """What the captures of a filter come to."""
 
     sentence: str
+    headline: str
+    """What the clients got; empty for rows that do not say it."""
     counts: Counts
     severities: Mapping[str, int]
     """Findings by severity."""
@@ -48,6 +51,7 @@ def summarise(library: Library, words: str = "") -> Summary:
         sentence=("" if complete else _INCOMPLETE)
         + _sentence(counts, versions, library.first_error(words), filtered=bool(words.strip()))
         + ("" if not words.strip() or library.is_expression(words) else _SEARCHED),
+        headline=headline(counts),
         counts=counts,
         severities=library.severities(words),
         versions=versions,
@@ -55,6 +59,21 @@ def summarise(library: Library, words: str = "") -> Summary:
         causes=library.tallies("finding_cause", words),
         unread=library.unread(words, limit=_UNREAD) if counts.unread else [],
     )
+
+
+def headline(counts: Counts) -> str:
+    """How many responses are damaged; empty where the rows do not say it."""
+    if not counts.got:
+        return ""
+    of = count(counts.captures, "response")
+    undetermined = counts.got.get(Delivery.UNDETERMINED, 0)
+    doubt = f"; {number(undetermined)} cannot be determined" if undetermined else ""
+    if not counts.damaged:
+        return f"None of {of} is known to be damaged{doubt}." if doubt else f"None of {of} is damaged."
+    silent = counts.got.get(Delivery.NO_ANSWER, 0)
+    without = f", {number(silent)} of them without any answer or error" if silent else ""
+    verb = "is" if counts.damaged == 1 else "are"
+    return f"{number(counts.damaged)} of {of} {verb} damaged{without}{doubt}."
 
 
 def _sentence(
@@ -261,6 +280,7 @@ def summary_row(summary: Summary, *, groups: tuple[str, Sequence[Group]] | None 
         "complete": summary.complete,
         "captures": summary.counts.captures,
         "verdicts": _levels(summary.counts),
+        "got": {delivery.value: summary.counts.got.get(delivery, 0) for delivery in Delivery},
         "findings": dict(summary.severities),
         "grouped_by": by,
         "groups": [

@@ -22,6 +22,7 @@ from inspector.issues import Cause
 from inspector.protocol.engines import UNKNOWN, VERSION_AT_MOST
 from inspector.protocol.harmony.vocab import MARKERS
 from inspector.protocol.wire.stream import loads
+from inspector.views.delivery import delivery_of
 
 Row = tuple[Any, ...]
 """The values of a row, in the order of its table's columns."""
@@ -202,6 +203,7 @@ def _facts(inspection: Inspection) -> dict[str, Any]:
         "findings": len(inspection.findings),
         "errors": sum(finding.severity is Severity.ERROR for finding in inspection.findings),
         "error": None,
+        "got": delivery_of(inspection).value,
     }
 
 

@@ -4,8 +4,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from heapq import nsmallest
 from math import ceil
 from pathlib import Path
 from typing import Final
@@ -19,15 +20,23 @@ from inspector.data.scan.index import Index
 from inspector.data.scan.items import ScanItem
 from inspector.data.scan.listing import items_at, whole_place
 from inspector.data.scan.pooling import Batch, Runner, cores, here, pooled
-from inspector.data.scan.rows import Rows
+from inspector.data.scan.rows import Row, Rows
+from inspector.views.delivery import DAMAGED
 
 _BATCH_FILES: Final = 64
 _BATCH_BYTES: Final = 2 * 2**20
-_BATCHES_HERE: Final = 1
-"""So many batches are read in this process: others take a second to start."""
+_STEPS: Final = 16
+"""A small scan has so many batches too, so that its progress is seen."""
+_BATCHES_HERE: Final = 8
+"""So many batches are read in this process: others, if none were asked for, would take longer to start."""
 _EACH_S: Final = 30.0
 """How often rows are written to disk at least: a scan that is killed loses no more."""
-_LEVEL: Final = [column.name for column in CAPTURES].index("verdict")
+_NAMES: Final = [column.name for column in CAPTURES]
+_LEVEL: Final = _NAMES.index("verdict")
+_GOT: Final = _NAMES.index("got")
+_ERRORS: Final = _NAMES.index("errors")
+_WORST: Final = 8
+"""Damaged captures that the progress names."""
 _FILE_BYTES: Final = 2000
 """What a file costs beside its bytes, in bytes, for the time that is left."""
 
@@ -49,7 +58,16 @@ class Progress:
     errors: int = 0
     """Captures with the verdict error."""
     unread: int = 0
+    got: Counter[str] = field(default_factory=Counter)
+    """Captures by what the client got."""
+    worst: list[Row] = field(default_factory=list)
+    """The rows of the worst captures, the worst first."""
     elapsed_s: float = 0.0
+
+    @property
+    def damaged(self) -> int:
+        """Captures of which text was lost, changed or misfiled without an error."""
+        return sum(self.got[delivery.value] for delivery in DAMAGED)
 
     @property
     def rate(self) -> float | None:
@@ -72,6 +90,21 @@ class Progress:
         self.captures += len(levels) - unread
         self.unread += unread
         self.errors += levels.count(Level.ERROR.value)
+        self.got.update(row[_GOT] for row in rows.captures if row[_GOT] is not None)
+        damaged = [row for row in rows.captures if row[_GOT] in _RANKS]
+        if damaged:
+            self.worst = nsmallest(_WORST, [*self.worst, *damaged], key=_rank)
+
+
+class ScanStopped(Exception):
+    """Raised by `tell` to end a scan; what was read is kept."""
+
+
+_RANKS: Final = {delivery.value: rank for rank, delivery in enumerate(DAMAGED)}
+
+
+def _rank(row: Row) -> tuple[int, int]:
+    return _RANKS[row[_GOT]], -row[_ERRORS]
 
 
 def progress_words(far: Progress) -> str:
@@ -94,14 +127,16 @@ def scan(
     *,
     jobs: int | None = None,
     again: bool = False,
+    every: bool = False,
     runner: Runner | None = None,
     tell: Callable[[Progress], None] = lambda _: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Progress:
     """Read what is at `places` and changed since the last scan into the folder `out`.
 
-    Without places, those of the last scan. `again` reads everything; `runner` reads batches elsewhere. Raises
-    InspectorError for a place that does not exist and for disk errors; a file that cannot be read is a row.
+    Without places, those of the last scan. `again` reads everything, `every` also members of archives whose
+    names have other endings; `runner` reads batches elsewhere. Raises InspectorError for a place that is not
+    there and for disk errors; a file that cannot be read is a row.
     """
     if not places:
         if not is_scan(out):
@@ -109,17 +144,19 @@ def scan(
         places = read_manifest(out).places
     with closing(ScanFolder(out)) as folder, closing(Index(out)) as index:
         ignored = Counter[str]()
-        index.take(items_at(places, ignored, but=out))
+        index.take(items_at(places, ignored, but=out, every=every))
         index.compare({} if again else folder.files())
         folder.begin([whole_place(place) for place in places], ignored, discard=again)
         folder.drop(index.stale)
         items, files, size, gone = index.sizes()
         far = Progress(files=files, skipped=items - files, removed=gone, size=size + files * _FILE_BYTES)
-        tell(far)
         start = written = clock()
         read = runner or _runner(files, size, jobs)
         try:
-            with closing(read(_batches(index.wanted()))) as rows_of_batches:  # type: ignore[type-var]
+            tell(far)
+            with closing(
+                read(_batches(index.wanted(), min(_BATCH_FILES, ceil(files / _STEPS))))
+            ) as rows_of_batches:  # type: ignore[type-var]
                 for batch, rows in rows_of_batches:
                     now = clock()
                     far.add(batch, rows)
@@ -130,20 +167,20 @@ def scan(
                         folder.flush()
                         written = now
                     tell(far)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, ScanStopped):
             folder.flush()
             raise
         folder.finish()
         return far
 
 
-def _batches(items: Iterable[ScanItem]) -> Iterator[list[ScanItem]]:
+def _batches(items: Iterable[ScanItem], most: int) -> Iterator[list[ScanItem]]:
     batch: list[ScanItem] = []
     size = 0
     for item in items:
         batch.append(item)
         size += item.size
-        if len(batch) >= _BATCH_FILES or size >= _BATCH_BYTES:
+        if len(batch) >= most or size >= _BATCH_BYTES:
             yield batch
             batch, size = [], 0
     if batch:
@@ -152,7 +189,8 @@ def _batches(items: Iterable[ScanItem]) -> Iterator[list[ScanItem]]:
 
 def _runner(files: int, size: int, jobs: int | None) -> Runner:
     batches = max(files / _BATCH_FILES, size / _BATCH_BYTES)
+    here_at_most = _BATCHES_HERE if jobs is None else 1
     jobs = min(cores() if jobs is None else jobs, ceil(batches))
-    if jobs <= 1 or batches <= _BATCHES_HERE:
+    if jobs <= 1 or batches <= here_at_most:
         return here
     return partial(pooled, jobs=jobs)

@@ -98,9 +98,23 @@ def test_the_summary_counts_captures_findings_and_versions(out: Path, library: L
     )
 
 
+def test_rows_of_a_scan_before_the_column_was_added_are_read(out: Path, tmp_path: Path) -> None:
+    [part] = read_manifest(out).parts
+    (tmp_path / "scan.json").write_bytes((out / "scan.json").read_bytes())
+    for table in Table:
+        name = f"{table.value}-{part}.parquet"
+        rows = pq.read_table(out / name)
+        pq.write_table(rows.drop_columns(["got"]) if table is Table.CAPTURES else rows, tmp_path / name)
+    with Library(tmp_path) as before, Library(out) as now:
+        assert before.counts().captures == now.counts().captures
+        assert before.counts().got == {}
+        assert summarise(before).headline == ""
+        assert {row["got"] for row in before.rows(limit=None)} == {None}
+
+
 def counted(captures: int, **levels: int) -> Counts:
     none = dict.fromkeys(("clean", "warning", "error", "unknown", "unread"), 0)
-    return Counts(captures=captures, **(none | levels))
+    return Counts(captures=captures, **(none | levels), got={})
 
 
 @pytest.mark.parametrize(

@@ -234,8 +234,9 @@ def test_an_interrupt_keeps_what_was_read(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         scan([str(tmp_path / "in")], tmp_path / "out", jobs=1, tell=tell)
-    assert len(rows_in(tmp_path / "out")) == 64
-    assert scan([], tmp_path / "out", jobs=1).skipped == 64
+    read = len(rows_in(tmp_path / "out"))
+    assert 0 < read < 200
+    assert scan([], tmp_path / "out", jobs=1).skipped == read
 
 
 def test_rows_reach_the_disk_while_the_scan_goes_on(tmp_path: Path) -> None:
