@@ -55,11 +55,11 @@ def _of(requirements: list[str], names: tuple[str, ...]) -> list[str]:
 
 
 def shipped(root: Path) -> dict[str, str]:
-    """The fixtures of the wheel and their places in it: all but the matrix's captures, which are 35 MB."""
+    """The fixtures of the wheel and their places in it: all but the matrix's captures (35 MB) and rows."""
     return {
         str(path): f"inspector/_app/{path.relative_to(root).as_posix()}"
         for path in sorted((root / "fixtures").rglob("*"))
-        if path.is_file() and path.suffix != ".zip"
+        if path.is_file() and path.suffix != ".zip" and path.parent.name != "example"
     }
 
 

@@ -1,4 +1,4 @@
-"""Uploaded captures on disk, a folder for each session, so that a reload of the page finds them again.
+"""Uploaded captures and archives on disk, a folder for each session, so that a reload of the page finds them.
 
 Bounded in bytes and age; readable by their owner alone. What cannot be kept is only lost at a reload, so no
 error of the disk reaches the page.
@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import count
 from pathlib import Path
 from threading import Lock
 from typing import Final
@@ -27,10 +28,14 @@ KEPT_BYTES: Final = 1024 * 2**20
 KEPT_DAYS: Final = 7
 """Days after which an unused session is removed."""
 
+ARCHIVES_BYTES: Final = 512 * 2**20
+"""Bytes of a session's archives and of the rows of their scans."""
+
 _SESSION_BYTES: Final = 256 * 2**20
 _SESSION: Final = re.compile(r"[A-Za-z0-9_-]{22}")
 _CAPTURES_AT_MOST: Final = 64
 _HEAD_AT_MOST: Final = 65_536
+_NAME_AT_MOST: Final = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +128,53 @@ class Shelf:
                         stored.append(_read(path))
         return [*stored, *pending.values()]
 
+    def archives(self, session: str) -> Path | None:
+        """The folder of a session whose subfolders each have archives and the scan of them."""
+        folder = self._of(session)
+        return None if folder is None else folder / "scans"
+
+    def place(self, session: str, name: str) -> Path:
+        """A new folder among the `archives` of a session; raises InspectorError for disk errors.
+
+        The name comes from a file of the user, so what a path could misread in it is replaced.
+        """
+        archives = self.archives(session)
+        if archives is None:
+            raise InspectorError(f"{name}: there is no folder to keep it in; open its files one by one")
+        stem = _plain(name)
+        try:
+            for parent in (archives.parent, archives):
+                parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._remove_old()
+            for number in count(1):
+                folder = archives / (stem if number == 1 else f"{stem} ({number})")
+                with suppress(FileExistsError):
+                    folder.mkdir(mode=0o700)
+                    break
+        except OSError as error:
+            raise InspectorError(
+                f"{archives}: cannot be written ({error.strerror}); free disk space"
+            ) from error
+        return folder
+
+    def add_archives(self, session: str, name: str, archives: Sequence[tuple[str, bytes]]) -> list[Path]:
+        """Keep archives that came together, with their names; raises InspectorError where there is no room.
+
+        What a session has dropped is never removed for what it drops next.
+        """
+        kept = self.archives(session)
+        used = 0 if kept is None else _size(kept)
+        if used + sum(len(content) for _, content in archives) > min(ARCHIVES_BYTES, self._bytes_at_most):
+            raise InspectorError(
+                f"{name}: more than {ARCHIVES_BYTES // 2**20} MB with what this session has already; "
+                "type the folder of the files on the Library page instead"
+            )
+        folder = self.place(session, name)
+        paths = [folder / f"{number}-{_plain(file)}.zip" for number, (file, _) in enumerate(archives, 1)]
+        for path, (_, content) in zip(paths, archives, strict=True):
+            _write(path, [content])
+        return paths
+
     def _of(self, session: str) -> Path | None:
         """The folder of a session; the name comes from a URL, so it is checked before it becomes a path."""
         valid = self._folder is not None and _SESSION.fullmatch(session) is not None
@@ -139,8 +191,18 @@ class Shelf:
     def _sessions(self) -> Iterator[tuple[float, int, Path]]:
         for folder in self._folder.iterdir() if self._folder is not None else ():
             if folder.is_dir() and _SESSION.fullmatch(folder.name):
-                size = sum(path.stat().st_size for path in folder.iterdir())
-                yield folder.stat().st_mtime, size, folder
+                yield folder.stat().st_mtime, _size(folder), folder
+
+
+def _plain(name: str) -> str:
+    """A name of a file without its ending, as a part of a path."""
+    stem = name.removesuffix(".zip")
+    stem = "".join(char if char.isprintable() and char not in "/\\:" else "_" for char in stem)
+    return stem.strip(". ")[:_NAME_AT_MOST].strip() or "files"
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def _remove_beyond(folder: Path, bytes_at_most: int) -> None:

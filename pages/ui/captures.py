@@ -25,7 +25,7 @@ from inspector.net.runs.run import LiveRun, RunState
 from inspector.views.audit_result import AuditResult
 from inspector.views.strip import strip
 from pages.ui.fields import parts
-from pages.ui.state import Opened, Selection, Session
+from pages.ui.state import HANDFUL, Opened, Selection, Session
 from pages.ui.strip import Payload, pack
 
 SIGNS: Final = {Level.ERROR: "✕", Level.WARNING: "!", Level.CLEAN: "✓", Level.UNKNOWN: "?"}
@@ -162,13 +162,22 @@ def of_run(run: LiveRun) -> Chosen:
     return Chosen(name=name, shows="", digest=digest, inspection=_of_run(digest, name, run))
 
 
+class ManyCapturesError(Exception):
+    """A file that has more captures than are opened one by one."""
+
+
 def open_file(session: Session, file: str, content: bytes) -> str:
-    """Read an uploaded file into the session; a sentence when it cannot be read, else empty."""
+    """Read an uploaded file into the session; a sentence when it cannot be read, else empty.
+
+    Raises ManyCapturesError for one that has more than a handful.
+    """
     digest = hashlib.sha256(content).hexdigest()
     try:
         captures = inspector.loads_all(content, file)
     except InspectorError as error:
         return error.problem if isinstance(error, CaptureError) else str(error)
+    if len(captures) > HANDFUL:
+        raise ManyCapturesError(file)
     opened = []
     for number, capture in enumerate(captures, 1):
         name = file if len(captures) == 1 else f"{file} #{number}"
@@ -202,8 +211,8 @@ def restore(session: Session) -> None:
     if name is None or session.kept is not None:
         return
     before = session.capture, session.choice, session.selection, session.undrawn
-    kept = _shelf().kept(name)
-    if kept:
+    kept, archives = shelf().kept(name), shelf().archives(name)
+    if kept or (archives is not None and archives.is_dir()):
         session.kept = name
         opened = [
             Opened(name=upload.name, digest=upload.digest, capture=upload.capture, vouched=upload.vouched)
@@ -239,8 +248,8 @@ def _of_matrix(name: str) -> Opened | None:
 def _keep(session: Session, opened: Sequence[Opened], content: bytes) -> None:
     """Queue uploads to be stored for a reload of the page."""
     lines = content if len(opened) == 1 and content.startswith(b'{"harmony_capture"') else None
-    session.kept = session.kept or _shelf().session()
-    _shelf().hold(
+    session.kept = session.kept or shelf().session()
+    shelf().hold(
         session.kept,
         [
             Upload(
@@ -257,10 +266,11 @@ def _keep(session: Session, opened: Sequence[Opened], content: bytes) -> None:
 
 def keep() -> None:
     """Write the new uploads to disk; called after the page is drawn, so that it does not wait."""
-    _shelf().keep()
+    shelf().keep()
 
 
-def _shelf() -> Shelf:
+def shelf() -> Shelf:
+    """Where uploads are kept."""
     return _shelf_in(registry().folder)
 
 

@@ -6,20 +6,22 @@ from typing import Final
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from inspector.capture.formats import listed
+from inspector.capture.errors import InspectorError
+from inspector.capture.formats import count, listed
 from inspector.files.importers import FORMATS
 from inspector.inspection.triage import is_log
 from pages.ui import captures
 from pages.ui.pickers import plain
-from pages.ui.state import Rejected, Session
+from pages.ui.state import HANDFUL, OPENED_AT_MOST, Rejected, Session
 
 LIMIT_MB: Final = 256
 """Of one file that is opened on a page with an upload."""
 _HELP: Final = (
-    "Drop files anywhere in the window, or paste with Ctrl+V: "
+    "Drop files, a folder or a ZIP anywhere in the window, or paste with Ctrl+V: "
     f"{FORMATS}; also gzip or zstd. Files stay in this session, on this machine."
 )
 _NAMED: Final = 3
+_ZIPS: Final = (b"PK\x03\x04", b"PK\x05\x06")
 
 
 def _itself(file: UploadedFile, memo: object) -> UploadedFile:
@@ -45,33 +47,85 @@ def button(place: str) -> None:
 
 def uploads(session: Session) -> list[str]:
     """The button in the sidebar and the opened files below it; the names of captures opened just now."""
-    captures.restore(session)
-    before = dict(session.opened)
     with st.sidebar:
         button("sidebar")
-        files = st.file_uploader(
-            "Open captures", accept_multiple_files=True, max_upload_size=LIMIT_MB, key="replay_files"
-        )
-        if received := [file for file in files if file.file_id not in session.received]:
-            receive(session, [(file.name, file.getvalue()) for file in received])
-        session.received = frozenset(file.file_id for file in files)
-        opened = [name for name, capture in session.opened.items() if before.get(name) is not capture]
-        for name in reversed(session.opened):
+    opened = uploader(session)
+    with st.sidebar:
+        for name in list(reversed(session.opened))[:HANDFUL]:
             if st.button(plain(name), type="tertiary", key=f"opened_{name}"):
                 session.choose(name)
                 opened = [name]
+        if session.closed:
+            st.caption(f"{count(session.closed, 'older capture')} closed: {OPENED_AT_MOST} stay open.")
     rejections(session)
     return opened
 
 
+def uploader(session: Session) -> list[str]:
+    """Streamlit's upload, which is hidden: anywhere.js fills it; the captures that opened just now."""
+    captures.restore(session)
+    before = dict(session.opened)
+    with st.sidebar:
+        files = st.file_uploader(
+            "Open captures", accept_multiple_files=True, max_upload_size=LIMIT_MB, key="replay_files"
+        )
+    received = [file for file in files if file.file_id not in session.received]
+    session.received = frozenset(file.file_id for file in files)
+    if received:
+        receive(session, [(file.name, file.getvalue()) for file in received])
+    return [name for name, capture in session.opened.items() if before.get(name) is not capture]
+
+
+def elsewhere(session: Session) -> None:
+    """The upload of a page that shows no capture: what opens is shown on Replay, a log on Diagnose."""
+    known = session.received
+    opened = uploader(session)
+    if session.received <= known:
+        return
+    match session.rejected:
+        case [Rejected(name=name, log=bytes() as log)] if session.rejected_of == 1:
+            diagnose_log(session, name, log)
+    if opened and not session.rejected:
+        st.switch_page("replay.py")
+
+
 def receive(session: Session, files: Sequence[tuple[str, bytes]]) -> None:
-    """Open files that came together; those that cannot be read replace the rejected ones of before."""
-    rejected = []
+    """Open files that came together; those that cannot be read replace the rejected ones of before.
+
+    More than a handful, and what is in an archive, open in the Library.
+    """
+    rejected, many = list[Rejected](), list[tuple[str, bytes]]()
+    if len(files) > HANDFUL or any(is_zip(content) for _, content in files):
+        many, files = list(files), []
     for name, content in files:
-        if problem := captures.open_file(session, name, content):
+        try:
+            problem = captures.open_file(session, name, content)
+        except captures.ManyCapturesError:
+            many.append((name, content))
+            continue
+        if problem:
             log = content if is_log(content, name) else None
             rejected.append(Rejected(name=name, problem=problem, log=log))
     reject(session, rejected, of=len(files))
+    if many:
+        _to_library(session, many)
+
+
+def is_zip(content: bytes) -> bool:
+    """Whether a file is a zip archive."""
+    return content.startswith(_ZIPS)
+
+
+def _to_library(session: Session, files: Sequence[tuple[str, bytes]]) -> None:
+    from pages.ui import archives  # noqa: PLC0415 -- the first page needs no scans
+
+    try:
+        archives.scan_files(session, files)
+    except InspectorError as error:
+        name = files[0][0] if len(files) == 1 else f"{len(files)} files"
+        reject(session, [Rejected(name=name, problem=str(error))], of=len(files))
+    else:
+        st.switch_page("library.py")
 
 
 def reject(session: Session, rejected: Sequence[Rejected], *, of: int) -> None:

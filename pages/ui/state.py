@@ -5,6 +5,7 @@ Widget keys are private to their picker; nothing else is kept in `st.session_sta
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from typing import Final
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -12,7 +13,10 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from inspector import Capture, Diagnosis, Level
 
 OPENED_AT_MOST = 24
-"""Uploaded captures that a session keeps; the oldest gives way."""
+"""Uploaded captures that a session keeps; the oldest gives way, and the sidebar says so."""
+
+HANDFUL: Final = 12
+"""Files of a drop, and captures of a file, that open one by one; more open as a Library."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +134,8 @@ class Session(StripView):
     """Strips other than that of the chosen capture, by page."""
     opened: dict[str, Opened] = field(default_factory=dict)
     """Uploaded captures by name, oldest first."""
+    closed: int = 0
+    """How many of them gave way to newer ones."""
     kept: str | None = None
     """Names the folder in which the uploads are kept for a reload; None before the first."""
     dropped_at: object = None
@@ -153,6 +159,7 @@ class Session(StripView):
             self.section = st.query_params.get("section")
         if page != self.page:
             self.page = page
+            self.rejected = ()
             self.navigate(self.selection)
 
     def strip_of(self, page: str) -> StripView:
@@ -166,6 +173,7 @@ class Session(StripView):
             self.opened[capture.name] = capture
         while len(self.opened) > max(OPENED_AT_MOST, len(captures)):
             del self.opened[next(iter(self.opened))]
+            self.closed += 1
         if captures:
             self.choose(captures[0].name)
 

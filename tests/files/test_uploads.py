@@ -10,6 +10,7 @@ from threading import Lock
 import pytest
 
 from inspector.capture.capture import Capture, Endpoint, Header, render
+from inspector.capture.errors import InspectorError
 from inspector.files import uploads
 from inspector.files.uploads import KEPT_DAYS, Shelf, Upload
 from tests.support.streams import GOOD, LEAK, chat
@@ -167,3 +168,53 @@ def test_a_long_file_is_not_copied_to_be_written(tmp_path: Path) -> None:
     tracemalloc.stop()
     assert peak < 5_000_000
     assert [path.stat().st_size > 20_000_000 for path in (tmp_path / "uploads" / session).iterdir()] == [True]
+
+
+def test_archives_stay_below_their_session_whatever_they_are_called(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path / "uploads")
+    session = shelf.session()
+    names = (
+        "runs.zip",
+        "../../x.zip",
+        "..",
+        "",
+        "/etc/passwd",
+        "a\0b.zip",
+        "x" * 500,
+        "a:b\\c",
+        ".hidden",
+        "runs",
+    )
+    archives = shelf.archives(session)
+    assert archives is not None
+    for name in names:
+        [path] = shelf.add_archives(session, name, [(name, b"PK\x03\x04")])
+        assert path.parent.parent == archives
+        assert path.resolve().is_relative_to((tmp_path / "uploads" / session).resolve())
+        assert path.stat().st_mode & 0o777 == 0o600
+    folders = [folder.name for folder in archives.iterdir()]
+    assert len(folders) == len(names)
+    assert {"runs", "runs (2)"} <= set(folders)
+    assert not any(name.startswith(".") for name in folders)
+    assert {folder.stat().st_mode & 0o777 for folder in (archives, archives.parent)} == {0o700}
+
+
+def test_an_archive_that_has_no_room_is_named_and_removes_no_other(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path / "uploads", bytes_at_most=10_000)
+    session = shelf.session()
+    [first] = shelf.add_archives(session, "a.zip", [("a.zip", bytes(6_000))])
+    with pytest.raises(InspectorError, match=r"b\.zip: more than 512 MB with what this session has already"):
+        shelf.add_archives(session, "b.zip", [("b.zip", bytes(6_000))])
+    assert first.exists()
+    with pytest.raises(InspectorError, match=r"a\.zip: there is no folder to keep it in"):
+        Shelf(None).add_archives(session, "a.zip", [("a.zip", b"")])
+
+
+def test_archives_count_for_the_room_of_all_sessions(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path / "uploads", bytes_at_most=10_000)
+    old, new = shelf.session(), shelf.session()
+    shelf.add_archives(old, "a", [("a", bytes(6_000))])
+    os.utime(tmp_path / "uploads" / old, (1, 1))
+    shelf.add_archives(new, "b", [("b", bytes(6_000))])
+    shelf.place(new, "c")
+    assert [folder.name for folder in (tmp_path / "uploads").iterdir()] == [new]

@@ -111,7 +111,7 @@ def test_an_unknown_failure_asks_for_the_log_and_opens_the_place_for_it() -> Non
     assert "python -m" not in why
     app.button(key="diagnose_ask_log").click().run()
     assert not app.exception
-    assert [box.label for box in app.file_uploader] == ["vLLM log"]
+    assert "vLLM log" in [box.label for box in app.file_uploader]
 
 
 def test_pasted_text_is_diagnosed() -> None:

@@ -1,14 +1,14 @@
 """Which scans the dashboard shows, and how a row of one becomes a capture again.
 
-The operator names the folders, or somebody types one into the Library page. No address names a folder: it may
-come from another web page. The rows of a folder name files, and a folder may come from elsewhere: so a file
-is shown only if its content has the hash that its row has, which whoever made the row must have known, and a
-remote place is asked only if the operator allowed it.
+The operator names the folders, or somebody types one into the Library page or drops files on it. No address
+names a folder: it may come from another web page. The rows of a folder name files, and a folder may come from
+elsewhere: so a file is shown only if its content has the hash that its row has, which whoever made the row
+must have known, and a remote place is asked only if the operator allowed it.
 """
 
 import os
 import stat
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +19,6 @@ from inspector.data.scan.folder import MANIFEST, is_scan
 from inspector.data.scan.items import ItemReader, ScanItem, from_text
 from inspector.data.scan.remote import is_url
 from inspector.data.scan.rows import digest_of
-from inspector.data.scan.scanning import Progress, scan
 from inspector.files.store import FIXTURES, loads_all
 from inspector.net.runs.registry import FOLDER_VARIABLE
 
@@ -31,11 +30,18 @@ REMOTE_VARIABLE: Final = "HARMONY_INSPECTOR_REMOTE"
 """Environment variable with beginnings of URLs from which the dashboard may read, separated by spaces."""
 
 
-def offered_scans(typed: Iterable[Path] = ()) -> dict[str, Path]:
-    """The scans that the operator allows and those typed, by the name that pages and addresses use."""
+EXAMPLE: Final = FIXTURES / "example"
+"""The rows of the captures in fixtures/matrix (tools/make_example.py); an installed package has none."""
+
+
+def offered_scans(own: Iterable[Path] = ()) -> dict[str, Path]:
+    """The scans of a session's own folders, those that the operator allows, and the example, by name.
+
+    Pages and addresses use the names.
+    """
     extra = [Path(path) for path in os.environ.get(SCANS_VARIABLE, "").split(os.pathsep) if path]
     scans: dict[str, Path] = {}
-    for folder in (_captures(), *extra, *typed):
+    for folder in (*own, _captures(), *extra, EXAMPLE):
         for candidate in (folder, *_subfolders(folder)):
             resolved = candidate.resolve()
             if is_scan(candidate) and resolved not in scans.values():
@@ -43,25 +49,20 @@ def offered_scans(typed: Iterable[Path] = ()) -> dict[str, Path]:
     return scans
 
 
-def typed_scan(text: str) -> Path:
-    """The folder that somebody typed; raises InspectorError where it has no scan."""
-    folder = Path(text.strip()).expanduser()
+def typed_place(text: str) -> Path:
+    """What somebody typed: a scan, a folder with scans, or what has captures; raises InspectorError."""
     try:
-        if is_scan(folder) or any(map(is_scan, _subfolders(folder))):
-            return folder
-    except (OSError, ValueError):
+        place = Path(text.strip()).expanduser()
+        if place.is_absolute() and place.exists():
+            return place
+    except (OSError, ValueError, RuntimeError):
         pass
-    raise InspectorError(f"{text.strip()}: no scan there; name the folder of `scan --out`, as a full path")
+    raise InspectorError(f"{text.strip()}: no such folder or file; type its full path")
 
 
-def scan_example(tell: Callable[[Progress], None] = lambda _: None) -> None:
-    """Scan the captures of the repository into the folder of live captures.
-
-    They are those of eight releases in fixtures/matrix; in an installed package, which has none, the built-in
-    ones.
-    """
-    places = sorted(FIXTURES.glob("matrix/*.zip")) or sorted(FIXTURES.glob("*.jsonl"))
-    scan([str(place) for place in places], _captures() / "example", tell=tell)
+def has_scans(folder: Path) -> bool:
+    """Whether a folder is a scan, or has scans directly below it."""
+    return is_scan(folder) or any(map(is_scan, _subfolders(folder)))
 
 
 def _captures() -> Path:
@@ -85,9 +86,20 @@ def scan_stamp(folder: Path) -> str:
 
 def open_row(row: Mapping[str, Any]) -> Capture:
     """The capture of a row, read again from where it is; raises InspectorError if it is not as it was."""
-    item = ScanItem(from_text(row["path"]), row["member"], row["size"], row["stamp"])
-    if row["error"] is not None or row["digest"] is None:
-        raise InspectorError(f"{item.name}: could not be read by the scan, so there is no capture to open")
+    if row["error"] is not None:
+        raise InspectorError(f"{row['name']}: {row['error']}")
+    captures = loads_all(row_content(row), _item(row).name)
+    number = int(row["number"])
+    if number > len(captures):
+        raise StoreError(f"{row['name']}: has only {len(captures)} captures; scan again")
+    return captures[number - 1]
+
+
+def row_content(row: Mapping[str, Any]) -> bytes:
+    """The file of a row; raises InspectorError if it is not as it was when it was scanned."""
+    item = _item(row)
+    if row["digest"] is None:
+        raise InspectorError(f"{item.name}: {row['error'] or 'could not be read by the scan'}")
     if is_url(item.path):
         _allowed(item.path)
     elif not _is_file(item.path):
@@ -96,11 +108,14 @@ def open_row(row: Mapping[str, Any]) -> Capture:
         content = reader.content(item)
     if digest_of(content) != row["digest"]:
         raise StoreError(f"{item.name}: has changed since the scan; scan again")
-    captures = loads_all(content, item.name)
-    number = int(row["number"])
-    if number > len(captures):
-        raise StoreError(f"{item.name}: has only {len(captures)} captures; scan again")
-    return captures[number - 1]
+    return content
+
+
+def _item(row: Mapping[str, Any]) -> ScanItem:
+    path = from_text(row["path"])
+    if not is_url(path):
+        path = os.path.join(FIXTURES.parent, path)  # the example's are relative
+    return ScanItem(path, row["member"], row["size"], row["stamp"])
 
 
 def _subfolders(folder: Path) -> list[Path]:

@@ -43,6 +43,7 @@ def diagnosed(session: Session) -> Diagnosis | None:
         "From", kinds, default=linked, required=True, key="diagnose_kind", label_visibility="collapsed"
     )
     if kind != "Capture":
+        opening.elsewhere(session)
         opening.rejections(session)
     if kind == "Log":
         return _log(session)

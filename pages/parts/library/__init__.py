@@ -1,15 +1,16 @@
 """The Library page's parts."""
 
-from pages.parts.library.choosing import LibraryQuery, choose, first_steps, only, opened
-from pages.parts.library.results import captures_table, groups, kinds_and_causes
+from pages.parts.library.choosing import LibraryQuery, choose, opened
+from pages.parts.library.progress import running
+from pages.parts.library.results import captures_table, kinds_and_causes, lead, shares
 
 __all__ = [
     "LibraryQuery",
     "captures_table",
     "choose",
-    "first_steps",
-    "groups",
     "kinds_and_causes",
-    "only",
+    "lead",
     "opened",
+    "running",
+    "shares",
 ]

@@ -9,14 +9,18 @@ from inspector import InspectorError
 from inspector.data.scan import GROUPS as LIBRARY_GROUPS
 from inspector.data.scan import SORTS as LIBRARY_SORTS
 from inspector.data.scan import Library, column_words
-from inspector.data.scan.offers import offered_scans, scan_example, scan_stamp, typed_scan
-from inspector.data.scan.scanning import Progress as ScanProgress
-from inspector.data.scan.scanning import progress_words
-from pages.ui.errors import show_error
+from inspector.data.scan.jobs import scan_jobs
+from inspector.data.scan.offers import EXAMPLE, has_scans, offered_scans, scan_stamp, typed_place
+from inspector.files.store import FIXTURES
+from pages.ui import archives
 from pages.ui.pickers import plain
 from pages.ui.state import Session, went_back
 
+_SCAN: Final = "library_scan"
 _FILTER: Final = "library_filter"
+_GROUP: Final = "library_Group by"
+_SORT: Final = "library_Sort captures by"
+_DESCENDING: Final = "library_descending"
 _NARROWED: Final = "library_narrowed"
 _REJECTED: Final = "library_rejected"
 _TYPED: Final = "library_typed"
@@ -47,78 +51,136 @@ class LibraryQuery(NamedTuple):
 
 def choose(session: Session) -> LibraryQuery | None:
     """Draw the pickers; None where there is no scan."""
-    scans = offered_scans(_typed())
+    own = archives.scans_of(session)
+    scans = offered_scans([*_typed(), *([] if own is None else [own])])
     # Without words in the address the page shows what it showed before, unless somebody went back to that.
     linked = {name: value for name, value in st.query_params.to_dict().items() if name in _ADDRESS}
     kept = linked if linked or went_back() else session.library
-    if not scans:
-        _choose_folder([], "")
-        return None
     if went_back() or _FILTER not in st.session_state:
         st.session_state[_FILTER] = kept.get("filter", "")
     if _NARROWED in st.session_state:
         st.session_state[_FILTER] = st.session_state.pop(_NARROWED)
     names = list(scans)
+    _remember(_SCAN, names, kept.get("scan"))
     groups, sorts = list(LIBRARY_GROUPS), [_WORST, *LIBRARY_SORTS]
+    by, sort = _remember(_GROUP, groups, kept.get("group")), _remember(_SORT, sorts, kept.get("sort"))
+    if went_back() or _DESCENDING not in st.session_state:
+        st.session_state[_DESCENDING] = kept.get("order") == "descending"
+    if not scans or scans[st.session_state[_SCAN]] == EXAMPLE.resolve():
+        zone()
     with st.container(horizontal=True, vertical_alignment="bottom", key="library_row"):
-        scan = _choose_folder(names, kept.get("scan", ""))
-        st.text_input("Filter", placeholder=_EXAMPLE, key=_FILTER, help=_HELP, width=380)
-        by = _pick("Group by", groups, kept.get("group"), width=140)
-        sort = _pick("Sort captures by", sorts, kept.get("sort"), width=140)
-        descending = sort != _WORST and st.toggle(
-            "Largest first", kept.get("order") == "descending", key="library_descending"
+        scan = _choose_scan(session, names)
+        if scans:
+            st.text_input("Filter", placeholder=_EXAMPLE, key=_FILTER, help=_HELP, width="stretch")
+            if scans[scan] != EXAMPLE.resolve():
+                file_buttons()
+    if trouble := st.session_state.pop(_REJECTED, ""):
+        st.error(plain(trouble), icon=":material/block:")
+    missing = linked.get("scan", "")
+    if missing and missing not in names:
+        st.warning(
+            plain(f"This session has no scan “{missing}”: drop its files again, or type its folder.")
+            + (f" Shown is **{plain(scan)}**." if scans else ""),
+            icon=":material/link_off:",
         )
-    words = str(st.session_state[_FILTER]).strip()
+    if not scans:  # an installed package has no example
+        st.button(
+            "Try it with the built-in captures",
+            on_click=archives.scan_place,
+            args=(session, FIXTURES),
+            key="library_built_in",
+        )
+        return None
+    words, descending = str(st.session_state[_FILTER]).strip(), bool(st.session_state[_DESCENDING])
     address = {
         "scan": scan,
         "filter": words,
         "group": "" if by == groups[0] else by,
         "sort": "" if sort == _WORST else sort,
-        "order": "descending" if descending else "",
+        "order": "descending" if descending and sort != _WORST else "",
     }
     session.library = {name: value for name, value in address.items() if value}
-    session.address(session.library)
+    if not missing or missing in names:
+        session.address(session.library)
     return LibraryQuery(scans[scan], words, by, "" if sort == _WORST else sort, descending)
 
 
-def _choose_folder(names: list[str], linked: str) -> str:
+def zone() -> None:
+    """Where captures are dropped, and the buttons for those who do not drag."""
+    with st.container(horizontal=True, vertical_alignment="center", key="library_zone"):
+        st.markdown("**Drop captures, a ZIP or a folder here**")
+        file_buttons()
+        st.caption("They stay in this session, on this machine.")
+
+
+def file_buttons() -> None:
+    """Buttons that the browser answers (anywhere.js)."""
+    st.button("Choose files", key="choose_files", width="content")
+    st.button("Choose a folder", key="choose_folder", width="content")
+
+
+def group_picker() -> None:
+    """By which column the captures are counted."""
+    st.selectbox(
+        "Group by",
+        list(LIBRARY_GROUPS),
+        key=_GROUP,
+        width=240,
+        format_func=lambda name: f"Damaged, by {column_words(name)}",
+        label_visibility="collapsed",
+    )
+
+
+def sort_picker() -> None:
+    """The order of the captures."""
+    st.selectbox(
+        "Sort captures by",
+        [_WORST, *LIBRARY_SORTS],
+        key=_SORT,
+        width=200,
+        format_func=lambda name: name if name == _WORST else f"by {column_words(name)}",
+        label_visibility="collapsed",
+    )
+    if st.session_state[_SORT] != _WORST:
+        st.toggle("Largest first", key=_DESCENDING)
+
+
+def _choose_scan(session: Session, names: list[str]) -> str:
     """The name of a scan; a folder that is typed is one of them from then on."""
-    key = "library_scan"
-    if names and (went_back() or st.session_state.get(key) not in names):
-        st.session_state[key] = linked if linked in names else names[0]
     chosen = st.selectbox(
         "Scan",
         names,
         index=0 if names else None,
-        key=key,
-        width=190 if names else 480,
+        key=_SCAN,
+        width=220 if names else 480,
         accept_new_options=True,
-        placeholder="the folder of scan --out",
-        on_change=_take_folder,
-        args=(key, names),
-        help="Those in the folder of live captures. To see another, type the folder that `scan --out` wrote.",
+        placeholder="the full path of a folder of captures",
+        on_change=_take_place,
+        args=(session, names),
+        help="To read captures from the disk, type the full path of their folder.",
     )
-    if trouble := st.session_state.pop(_REJECTED, ""):
-        st.error(plain(trouble), icon=":material/block:")
     return str(chosen)
 
 
-def _take_folder(key: str, names: list[str]) -> None:
-    """Take over a folder that was typed; a callback, as the names are drawn before it is known."""
-    text = st.session_state[key]
+def _take_place(session: Session, names: list[str]) -> None:
+    """Take over a place that was typed; a callback, as the names are drawn before it is known."""
+    text = st.session_state[_SCAN]
     if not text or text in names:
         return
+    del st.session_state[_SCAN]
     try:
-        folder = typed_scan(text)
+        place = typed_place(text)
+        if not has_scans(place):
+            archives.scan_place(session, place)
+            return
     except InspectorError as error:
         st.session_state[_REJECTED] = str(error)
-        del st.session_state[key]
         return
-    if folder not in _typed():
-        _typed().append(folder)
+    if place not in _typed():
+        _typed().append(place)
     inside = {path: name for name, path in offered_scans(_typed()).items()}
-    st.session_state[key] = next(
-        name for path, name in inside.items() if folder.resolve() in (path, path.parent)
+    st.session_state[_SCAN] = next(
+        name for path, name in inside.items() if place.resolve() in (path, path.parent)
     )
 
 
@@ -128,33 +190,10 @@ def _typed() -> list[Path]:
     return typed
 
 
-def first_steps() -> None:
-    """What to do without a scan."""
-    st.info(
-        "No scan yet. Run `python -m inspector scan PLACE...` on folders, zip archives or URLs of captures, "
-        "and reload this page, or name the folder of its `--out` above. Scans need an extra: "
-        '`pip install "harmony-inspector[scan]"`, in a checkout `pip install -r requirements.txt`.',
-        icon=":material/inventory_2:",
-    )
-    if not st.button("Scan the captures of the repository as an example", icon=":material/inventory_2:"):
-        return
-    bar = st.progress(0.0, "starting")
-
-    def tell(progress: ScanProgress) -> None:
-        bar.progress(progress.done / max(progress.files, 1), progress_words(progress))
-
-    try:
-        scan_example(tell)
-    except InspectorError as error:
-        show_error(error)
-    else:
-        st.session_state.pop("library_scan", None)
-        st.rerun()
-
-
-def only(library: Library, words: str, by: str, value: str | int | None) -> None:
-    """Narrow the filter to one group; a callback, as the field is drawn before its groups are known."""
-    st.session_state[_FILTER] = library.narrowed(words, by, value)
+def resume(session: Session, folder: Path) -> None:
+    """Read what a stopped scan of the session has not read; a callback."""
+    if archives.scans_of(session) == folder.parent:
+        scan_jobs().start((), folder)
 
 
 def narrow(library: Library, words: str, by: str, value: str | int | None) -> None:
@@ -179,9 +218,8 @@ def _library(folder: str, stamp: str) -> Library:
     return Library(Path(folder))
 
 
-def _pick(label: str, names: list[str], kept: str | None, *, width: int) -> str:
-    key = f"library_{label}"
-    if went_back() or st.session_state.get(key) not in names:
+def _remember(key: str, names: list[str], kept: str | None) -> str:
+    """What a picker shows, before it is drawn: its value, else that of the address, else the first."""
+    if names and (went_back() or st.session_state.get(key) not in names):
         st.session_state[key] = kept if kept in names else names[0]
-    chosen: str = st.selectbox(label, names, key=key, width=width, format_func=column_words)
-    return chosen
+    return str(st.session_state.get(key, ""))

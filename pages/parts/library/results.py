@@ -1,26 +1,43 @@
-"""The captures of a filter: groups with their plot, kinds, causes, and the captures themselves."""
+"""The captures of a filter: what the clients got, groups, the captures themselves, kinds and causes."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import streamlit as st
 
 from inspector import InspectorError
 from inspector.analysis.audit.kinds import kind_label
-from inspector.data.scan import Group as LibraryGroup
-from inspector.data.scan import Library, cause_fix, cause_title, column_words, group_cells, version_words
+from inspector.capture.formats import count, number
+from inspector.data.scan import (
+    Counts,
+    Library,
+    cause_fix,
+    cause_title,
+    column_words,
+    value_words,
+    version_words,
+)
 from inspector.data.scan import Summary as LibrarySummary
 from inspector.data.scan import Tally as LibraryTally
-from inspector.data.scan.offers import open_row
-from pages.parts.library import plots
-from pages.parts.library.choosing import LibraryQuery, clear, narrow, only
+from inspector.data.scan.columns import UNREAD
+from inspector.data.scan.offers import EXAMPLE, open_row, row_content
+from inspector.inspection.triage import is_log
+from inspector.views.delivery import DAMAGED, Delivery
+from pages.parts.library.choosing import LibraryQuery, clear, group_picker, narrow, resume, sort_picker
 from pages.ui.captures import take
 from pages.ui.errors import show_error
+from pages.ui.opening import diagnose_log
 from pages.ui.pickers import plain
-from pages.ui.rows import rows
+from pages.ui.rows import Bar, Cell, rows
 from pages.ui.state import Opened, Session
 
 _ROWS: Final = 200
+_UNREAD: Final = 3
+_NOT_READ: Final = "could not be read"
+_BARS: Final = (*DAMAGED, Delivery.ERROR_REPORTED)
+"""What is drawn as a bar: hundreds of complete captures would make three damaged ones invisible."""
+_CAPTURES_PX: Final = 430
 _HEIGHT: Final = 300
 """Pixels of a table that narrows the filter."""
 _LEVELS: Final = {
@@ -33,49 +50,99 @@ _LEVELS: Final = {
 """Readable without colour, with the signs of the list of captures."""
 
 
-def groups(library: Library, query: LibraryQuery, all_groups: Sequence[LibraryGroup]) -> None:
-    """A row and a bar for each group; a click on one adds it to the filter."""
-    if not all_groups:
+def lead(session: Session, library: Library, query: LibraryQuery, summary: LibrarySummary) -> None:
+    """The sentence, and the files that are in no count of it."""
+    if query.folder == EXAMPLE.resolve():
+        st.caption(f":grey-badge[EXAMPLE] {count(library.counts().captures, 'capture')} of the repository")
+    nothing = "No file has been read yet." if not summary.complete else summary.sentence
+    st.markdown(f"# {plain(summary.headline or nothing)}")
+    if not summary.complete:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.warning("This scan was stopped before it had read all files.", icon=":material/pause:")
+            st.button("Read the rest", key="library_rest", on_click=resume, args=(session, query.folder))
+    if words := _unread(summary):
+        st.warning(words, icon=":material/block:")
+    if summary.counts.got and (ignored := library.manifest.ignored):
+        listed = ", ".join(f"{number(amount)} {ending}" for ending, amount in sorted(ignored.items()))
+        st.caption(f"Left out: {plain(listed)}")
+
+
+def _unread(summary: LibrarySummary) -> str:
+    """The first files that could not be read, with their reasons."""
+    if not summary.counts.unread:
+        return ""
+    files = [f"{plain(row['name'])}: {plain(_reason(row['error']))}" for row in summary.unread[:_UNREAD]]
+    if more := summary.counts.unread - len(files):
+        files.append(f"{number(more)} more, in the list below")
+    return f"**{count(summary.counts.unread, 'file')} could not be read.** {' · '.join(files)}"
+
+
+def _reason(error: str) -> str:
+    """What is wrong, without the list of what would be right."""
+    return error.partition("; ")[0]
+
+
+def shares(library: Library, query: LibraryQuery, summary: LibrarySummary) -> None:
+    """What the clients got, and how much of each group is damaged; a click on a row keeps its captures."""
+    counts = summary.counts
+    if not counts.got:
         return
     left, right = st.columns([1, 1], gap="medium")
     with left:
-        st.header(f"By {column_words(query.by)}", anchor=False)
-        table = group_cells(query.by, all_groups)
+        with st.container(key="library_got_head"):
+            st.header("What your client got", anchor=False)
+        amounts = {delivery.value: counts.got.get(delivery, 0) for delivery in Delivery}
+        amounts |= {_NOT_READ: counts.unread}
+        most = max([amounts[delivery.value] for delivery in _BARS] or [0]) or 1
         _narrowing(
             library,
             query,
-            table,
-            query.by,
-            [group.value for group in all_groups],
-            opens=column_words(query.by),
-            label="Captures of each group by verdict",
-            key="library_groups",
+            [
+                {
+                    "what your client got": value,
+                    "": Bar(amount if value in _BARS else 0, most, amount, _hue(value)),
+                    "captures": amount,
+                }
+                for value, amount in amounts.items()
+                if amount
+            ],
+            [
+                ("verdict", UNREAD) if value == _NOT_READ else ("got", value)
+                for value, amount in amounts.items()
+                if amount
+            ],
+            opens="what your client got",
+            label="Captures by what the client got",
+            key="library_got",
         )
     with right:
-        plotted = [group for group in all_groups if group.counts.captures]
-        if plotted:
-            _plot(library, query, plotted)
+        with st.container(key="library_group"):
+            group_picker()
+        groups = summary.versions if query.by == "version" else library.groups(query.by, query.words)
+        groups = [group for group in groups if group.counts.captures]
+        most = max((group.counts.captures for group in groups), default=1)
+        if not groups:
+            return
+        _narrowing(
+            library,
+            query,
+            [
+                {
+                    column_words(query.by): value_words(group.value, query.by),
+                    "": Bar(group.counts.captures, most, group.counts.damaged),
+                    "damaged": f"{number(group.counts.damaged)} of {number(group.counts.captures)}",
+                }
+                for group in groups
+            ],
+            [(query.by, group.value) for group in groups],
+            opens=column_words(query.by),
+            label="Damaged captures of each group",
+            key="library_groups",
+        )
 
 
-def _plot(library: Library, query: LibraryQuery, plotted: Sequence[LibraryGroup]) -> None:
-    figure = plots.verdicts(query.by, plotted, "dark" if st.context.theme.type == "dark" else "light")
-    # A new key for other groups: the selection of a bar ends with it.
-    key = f"library_plot {query.words} {query.by}"
-
-    def pick() -> None:
-        if points := st.session_state[key]["selection"]["points"]:
-            only(library, query.words, query.by, plotted[points[0]["point_index"]].value)
-
-    st.plotly_chart(
-        figure,
-        key=key,
-        config={"displayModeBar": False},
-        on_select=pick,
-        selection_mode="points",
-        alt=f"Share of verdicts by {column_words(query.by)}",
-    )
-    if len(plotted) > (drawn := len(figure.data[0].x)):
-        st.caption(f"The first {drawn} of {len(plotted):,} groups, in the order of the table.")
+def _hue(value: str) -> str:
+    return "warning" if value == Delivery.ERROR_REPORTED else "error"
 
 
 def kinds_and_causes(library: Library, query: LibraryQuery, summary: LibrarySummary) -> None:
@@ -97,8 +164,7 @@ def kinds_and_causes(library: Library, query: LibraryQuery, summary: LibrarySumm
                 }
                 for tally in summary.kinds
             ],
-            "kind",
-            [tally.value for tally in summary.kinds],
+            [("kind", tally.value) for tally in summary.kinds],
             opens="kind",
             label="Kinds of findings by the captures that have one",
             key="library_kinds",
@@ -114,18 +180,17 @@ def kinds_and_causes(library: Library, query: LibraryQuery, summary: LibrarySumm
 def _narrowing(
     library: Library,
     query: LibraryQuery,
-    table: Sequence[Mapping[str, str | int]],
-    column: str,
-    values: Sequence[str | int | None],
+    table: Sequence[Mapping[str, Cell]],
+    conditions: Sequence[tuple[str, str | int | None]],
     *,
     opens: str,
     label: str,
     key: str,
 ) -> None:
-    """Draw a table in which a click on a row keeps the captures with its value of a column."""
+    """Draw a table in which a click on a row keeps the captures for which its column has its value."""
     row = rows(table, label=label, opens=opens, key=key, height=_HEIGHT)
     if row is not None:
-        narrow(library, query.words, column, values[row])
+        narrow(library, query.words, *conditions[row])
 
 
 def _causes(library: Library, query: LibraryQuery, tallies: Sequence[LibraryTally]) -> None:
@@ -141,8 +206,7 @@ def _causes(library: Library, query: LibraryQuery, tallies: Sequence[LibraryTall
             }
             for tally in tallies
         ],
-        "finding_cause",
-        [tally.value for tally in tallies],
+        [("finding_cause", tally.value) for tally in tallies],
         opens="known issue",
         label="Known issues by the captures that have one",
         key="library_causes",
@@ -152,17 +216,21 @@ def _causes(library: Library, query: LibraryQuery, tallies: Sequence[LibraryTall
     st.markdown(f"**{plain(title)}**: {plain(cause_fix(first.value, first.releases))}")
 
 
-def captures_table(session: Session, library: Library, query: LibraryQuery, total: int) -> None:
-    """The captures; a click opens one in Replay."""
+def captures_table(session: Session, library: Library, query: LibraryQuery, counts: Counts) -> None:
+    """The captures, the worst first; a click opens one in Replay."""
+    total = counts.captures + counts.unread
     listed = library.rows(query.words, sort=query.sort, descending=query.descending, limit=_ROWS)
     if not listed:
         _nothing(library, query)
         return
-    st.header("Captures", anchor=False)
+    with st.container(horizontal=True, vertical_alignment="center", key="library_captures_row"):
+        st.header("Captures", anchor=False, width="content")
+        sort_picker()
     row = rows(
         list(map(_cells, listed)),
         label="Captures with verdict, version, endpoint, tokens, findings, day, cause and model",
         opens="file",
+        height=_CAPTURES_PX,
         key="library_captures",
     )
     if row is not None:
@@ -178,9 +246,10 @@ def _nothing(library: Library, query: LibraryQuery) -> None:
     """Advice where there is no capture."""
     counts = library.counts()
     if not query.words or not (total := counts.captures + counts.unread):
+        if library.manifest.finished_at is None:
+            return
         st.caption(
-            "Run `python -m inspector scan PLACE...` on a folder, a zip archive or a URL that has captures, "
-            "and reload this page."
+            "There was no file in it that is read as a capture. Drop others, or type the path of a folder."
         )
         return
     st.caption(f"The scan has {total:,} rows. Remove a condition of the filter, or clear it.")
@@ -191,6 +260,7 @@ def _cells(row: Mapping[str, Any]) -> dict[str, str | int | float | None]:
     return {
         "verdict": _LEVELS.get(row["verdict"], row["verdict"]),
         "file": row["name"],
+        "what your client got": row["got"] or "",
         "what happened": row["sentence"],
         "version": row["version"] or "",
         "endpoint": row["endpoint"] or "",
@@ -199,13 +269,15 @@ def _cells(row: Mapping[str, Any]) -> dict[str, str | int | float | None]:
         "day": row["day"] or "",
         "known issue": cause_title(row["cause"] or "") or row["cause"] or "",
         "model": row["model"] or "",
-        "path": row["path"] if row["member"] is None else f"{row['path']} · {row['member']}",
+        "path": row["path"] if row["member"] is None else f"{Path(row['path']).name} · {row['member']}",
     }
 
 
 def _open(session: Session, row: Mapping[str, Any]) -> None:
-    """Open a capture in Replay, or say why it cannot be opened."""
+    """Open a capture in Replay and a log in Diagnose, or say why a file cannot be opened."""
     try:
+        if row["error"] is not None and is_log(content := row_content(row), row["name"]):
+            diagnose_log(session, row["name"], content)
         capture = open_row(row)
     except InspectorError as error:
         show_error(error)

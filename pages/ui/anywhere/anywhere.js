@@ -1,17 +1,20 @@
 // Files and texts dropped or pasted anywhere in the window, and files chosen with the button that opens them. Fields
-// and upload boxes keep what is given to them.
+// and upload boxes keep what is given to them. More than a handful of files go to the server as one archive: Streamlit
+// would upload each by itself and tell the page of them in parts.
+
+import { COUNT_AT_MOST, packed } from "./zip.js";
 
 /** @import { Component } from "../component.d.ts" */
 
-/** @typedef {{ name: string, base64: string }} GivenFile */
-/** @typedef {{ at: number, text?: string, files?: GivenFile[], rejected?: string, most_mb?: number }} Given */
+/** @import { Member } from "./zip.js" */
+/** @typedef {{ at: number, text?: string, rejected?: string }} Given */
 
 const MB = 2 ** 20;
-const DROPPED_MB = 32; // of all files together, on a page without an upload box
 const TEXT_AT_MOST = 2 ** 22;
 const BOX = "[data-testid=stFileUploaderDropzone]";
 const FIELDS = "input, textarea, select";
-const BUTTON = "[class*=st-key-open_] button";
+const BUTTON = "[class*=st-key-open_] button, [class*=st-key-choose_] button";
+const FOLDER = "[class*=st-key-choose_folder] button";
 
 /** @type {((given: Given) => void) | null} */
 let send = null;
@@ -19,11 +22,15 @@ let listening = false;
 
 /**
  * @typedef {object} Limits
- * @property {number} uploaded_mb of one file that goes through an upload box
+ * @property {number} uploaded_mb of what is uploaded at once
+ * @property {number} handful files that are uploaded one by one
  */
 
 /** @type {Limits} */
-let limits = { uploaded_mb: 0 };
+let limits = { uploaded_mb: 0, handful: 0 };
+
+/** @type {(words: string) => void} */
+let say = () => {};
 
 /** @param {Component<Limits>} component */
 export default function ({ data, setStateValue }) {
@@ -34,8 +41,13 @@ export default function ({ data, setStateValue }) {
   const app = document.querySelector(".stApp") ?? document.body; // it knows the theme
   const overlay = app.appendChild(document.createElement("div"));
   overlay.className = "drop-overlay";
-  overlay.textContent = "Drop to open";
+  const drop = "Drop to open";
+  overlay.textContent = drop;
   overlay.hidden = true;
+  say = (words) => {
+    overlay.textContent = words || drop;
+    overlay.hidden = !words;
+  };
   let own = false; // what is dragged comes from the page itself
   const hide = () => {
     overlay.hidden = true;
@@ -65,7 +77,7 @@ export default function ({ data, setStateValue }) {
     take(event.clipboardData);
   });
   window.addEventListener("click", (event) => {
-    if (within(event, BUTTON)) choose();
+    if (within(event, BUTTON)) choose(within(event, FOLDER));
   });
 }
 
@@ -86,47 +98,88 @@ function within(event, ...selectors) {
 /** @param {DataTransfer} data */
 function take(data) {
   const text = data.getData("text/plain");
-  if (data.files.length) void open(data.files);
+  // Only while the event is handled does the browser name the folders.
+  const entries = [...data.items].map((item) => item.webkitGetAsEntry?.()).filter((entry) => !!entry);
+  if (entries.some((entry) => entry.isDirectory)) void walk(entries).then((files) => open(files, true));
+  else if (data.files.length)
+    void open(
+      [...data.files].map((file) => ({ name: file.name, file })),
+      false,
+    );
   else if (text.trim()) send?.({ at: Date.now(), text: text.slice(0, TEXT_AT_MOST) });
 }
 
-/** Let the user choose files. */
-function choose() {
+/**
+ * The files below some folders, by their paths.
+ * @param {FileSystemEntry[]} entries
+ * @returns {Promise<Member[]>}
+ */
+async function walk(entries) {
+  /** @type {Member[]} */
+  const files = [];
+  const waiting = [...entries];
+  for (let entry = waiting.pop(); entry; entry = waiting.pop()) {
+    if (entry instanceof FileSystemFileEntry) {
+      const { fullPath } = entry;
+      const file = await new Promise((done, failed) => entry.file(done, failed));
+      files.push({ name: fullPath.slice(1), file });
+    } else if (entry instanceof FileSystemDirectoryEntry) {
+      const reader = entry.createReader();
+      for (;;) {
+        /** @type {FileSystemEntry[]} */
+        const some = await new Promise((done, failed) => reader.readEntries(done, failed));
+        if (!some.length) break; // it names a hundred at a time
+        waiting.push(...some);
+      }
+    }
+  }
+  return files.sort((left, right) => (left.name < right.name ? -1 : 1));
+}
+
+/**
+ * Let the user choose files, or a folder.
+ * @param {boolean} folder
+ */
+function choose(folder) {
   const input = document.createElement("input");
   input.type = "file";
   input.multiple = true;
-  input.addEventListener("change", () => input.files && void open(input.files));
+  input.webkitdirectory = folder;
+  input.addEventListener("change", () => {
+    const files = [...(input.files ?? [])];
+    void open(
+      files.map((file) => ({ name: file.webkitRelativePath || file.name, file })),
+      folder,
+    );
+  });
   input.click();
 }
 
-/** @param {FileList} list */
-async function open(list) {
+/**
+ * @param {Member[]} files
+ * @param {boolean} folder true for files of a folder
+ */
+async function open(files, folder) {
   const box = document.querySelector(`[data-testid=stSidebar] ${BOX} input[type=file]`);
-  const files = [...list];
-  const uploaded = box instanceof HTMLInputElement;
-  const most = uploaded ? limits.uploaded_mb : DROPPED_MB;
-  const total = files.reduce((sum, file) => sum + file.size, 0);
-  const large = files.find((file) => (uploaded ? file.size : total) > most * MB);
-  if (large) return send?.({ at: Date.now(), rejected: large.name, most_mb: most });
-  if (uploaded) {
-    box.files = list;
-    box.dispatchEvent(new Event("change", { bubbles: true }));
-    return;
+  if (!files.length || !(box instanceof HTMLInputElement)) return;
+  const archives = files.filter(({ name }) => /\.zip$/i.test(name));
+  const others = files.filter((member) => !archives.includes(member));
+  const together = folder || others.length > limits.handful;
+  const size = others.reduce((sum, { file }) => sum + file.size, 0);
+  const most = limits.uploaded_mb * MB;
+  const words = `${others.length} files`;
+  const large = [...archives, ...(together ? [] : others)].find(({ file }) => file.size > most);
+  if (large) return send?.({ at: Date.now(), rejected: large.file.name });
+  if (together && (size > most || others.length > COUNT_AT_MOST))
+    return send?.({ at: Date.now(), rejected: words });
+  const given = new DataTransfer();
+  for (const { file } of together ? archives : files) given.items.add(file);
+  if (together && others.length) {
+    say(`Reading ${words}`);
+    const name = folder ? others[0].name.split("/")[0] : words;
+    given.items.add(new File([await packed(others)], `${name}.zip`));
+    say("");
   }
-  const read = await Promise.all(
-    files.map(async (file) => ({
-      name: file.name,
-      base64: base64(new Uint8Array(await file.arrayBuffer())),
-    })),
-  );
-  send?.({ at: Date.now(), files: read });
-}
-
-/** @param {Uint8Array} bytes */
-function base64(bytes) {
-  let text = "";
-  for (let at = 0; at < bytes.length; at += 32768) {
-    text += String.fromCharCode(...bytes.subarray(at, at + 32768));
-  }
-  return btoa(text);
+  box.files = given.files;
+  box.dispatchEvent(new Event("change", { bubbles: true }));
 }

@@ -6,14 +6,14 @@ pass a row without opening it.
 
 from collections.abc import Mapping, Sequence
 from math import ceil
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import streamlit as st
 
 from pages.ui.assets import sheet
 from pages.ui.modules import loader
 
-__all__ = ["rows"]
+__all__ = ["Bar", "rows"]
 
 _ROW_PX: Final = 30.5
 """A line of 13 pixels times 1.5, twice 5 pixels beside it, and its border."""
@@ -26,8 +26,21 @@ _component = st.components.v2.component(
 )
 
 
+class Bar(NamedTuple):
+    """An amount as a bar, drawn in proportion to the largest of its column."""
+
+    of: int
+    most: int
+    marked: int = 0
+    """A part of the amount that has the hue."""
+    hue: str = "error"
+
+
+Cell = str | int | float | Bar | None
+
+
 def rows(
-    table: Sequence[Mapping[str, str | int | float | None]],
+    table: Sequence[Mapping[str, Cell]],
     *,
     label: str,
     opens: str,
@@ -45,7 +58,7 @@ def rows(
     data: dict[str, Any] = {
         "label": label,
         "names": names,
-        "rows": [[row[name] for name in names] for row in table],
+        "rows": [[_cell(row[name]) for name in names] for row in table],
         "opens": names.index(opens),
         "current": current,
         "sortable": sortable,
@@ -58,3 +71,7 @@ def rows(
         result = _component(key=key, data=[data], on_opened_change=lambda: None)
     row = result.get("opened")
     return row if isinstance(row, int) and 0 <= row < len(table) else None
+
+
+def _cell(cell: Cell) -> str | int | float | dict[str, str | int] | None:
+    return cell._asdict() if isinstance(cell, Bar) else cell

@@ -6,7 +6,8 @@ import { visibleParts } from "../text.js";
 
 /** @import { Component } from "../component.d.ts" */
 
-/** @typedef {string | number | null} Cell */
+/** @typedef {{ marked: number, of: number, most: number, hue: string }} Bar a part of an amount, of the largest */
+/** @typedef {string | number | Bar | null} Cell */
 /**
  * @typedef {object} Table
  * @property {string} label
@@ -78,6 +79,7 @@ function line({ opens, current }, cells, number) {
   if (number === current) row.setAttribute("aria-current", "true");
   row.append(
     ...cells.map((cell, column) => {
+      if (cell !== null && typeof cell === "object") return bar(cell);
       const box = make("td", typeof cell === "number" ? "number" : "");
       const text = typeof cell === "number" ? NUMBER.format(cell) : (cell ?? "–");
       const place = column === opens ? box.appendChild(make("button")) : box;
@@ -87,6 +89,18 @@ function line({ opens, current }, cells, number) {
     }),
   );
   return row;
+}
+
+/** @param {Bar} amounts */
+function bar({ marked, of, most, hue }) {
+  const box = make("td", "amount");
+  const whole = box.appendChild(make("span"));
+  whole.style.width = `${(100 * of) / most}%`;
+  const part = whole.appendChild(make("span"));
+  part.style.width = `${of ? (100 * marked) / of : 0}%`;
+  part.dataset.level = hue;
+  whole.setAttribute("aria-hidden", "true"); // the column beside it has the numbers
+  return box;
 }
 
 /**

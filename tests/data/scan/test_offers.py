@@ -10,7 +10,14 @@ import pytest
 
 from inspector.capture.errors import InspectorError, StoreError
 from inspector.data.scan import Library
-from inspector.data.scan.offers import offered_scans, open_row, scan_stamp
+from inspector.data.scan.offers import (
+    EXAMPLE,
+    has_scans,
+    offered_scans,
+    open_row,
+    scan_stamp,
+    typed_place,
+)
 from inspector.files.store import FIXTURES, load
 from tests.support.archives import id_lists, scanned
 
@@ -36,7 +43,8 @@ def test_scans_of_the_captures_folder_and_of_the_setting_are_offered(
     ]
     monkeypatch.setenv("HARMONY_INSPECTOR_SCANS", os.pathsep.join(map(str, told)))
     offered = offered_scans()
-    assert list(offered) == ["scan", "one", "two", "single", "elsewhere/one", "other/elsewhere/one"]
+    names = ["scan", "one", "two", "single", "elsewhere/one", "other/elsewhere/one", "example"]
+    assert list(offered) == names
     assert offered["one"] == tmp_path / "runs" / "one"
     before = scan_stamp(offered["one"])
     (tmp_path / "in" / "new.json").write_text("[200002]")
@@ -52,6 +60,27 @@ def test_a_row_opens_the_capture_that_it_was_made_from(tmp_path: Path) -> None:
     for place in (LEAK, tmp_path / "all.zip"):
         [row] = scanned(tmp_path / "out", place)
         assert open_row(row) == load(LEAK)
+
+
+def test_what_is_typed_is_a_place_on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    id_lists(tmp_path / "in", 1)
+    scanned(tmp_path / "outs" / "one", tmp_path / "in")
+    assert typed_place(f" {tmp_path / 'in'} ") == tmp_path / "in"
+    assert not has_scans(tmp_path / "in")
+    assert has_scans(tmp_path / "outs")
+    monkeypatch.chdir(tmp_path)
+    for text in ("in", "", str(tmp_path / "none"), "https://example.org/x", "\0", "~nobody-of-this-name/x"):
+        with pytest.raises(InspectorError, match="no such folder or file; type its full path"):
+            typed_place(text)
+
+
+def test_the_rows_of_the_example_open_from_any_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    row = first_row(EXAMPLE)
+    assert not Path(row["path"]).is_absolute()
+    assert open_row(row).events
 
 
 def test_a_row_opens_no_other_content(tmp_path: Path) -> None:

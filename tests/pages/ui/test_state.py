@@ -67,6 +67,7 @@ def test_open_drops_the_oldest_upload_beyond_the_limit() -> None:
         session.open([opened(f"c{number}")])
     assert len(session.opened) == OPENED_AT_MOST
     assert next(iter(session.opened)) == "c3"
+    assert session.closed == 3
     assert session.capture == f"c{OPENED_AT_MOST + 2}"
 
 
