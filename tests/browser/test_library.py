@@ -127,6 +127,8 @@ def test_a_zip_and_a_folder_are_taken_as_they_are(
     (tmp_path / "evals" / "deep").mkdir(parents=True)
     shutil.copy(LEAK, tmp_path / "evals" / "deep")
     (tmp_path / "evals" / ".hidden").write_text("x")
+    log = ["INFO 11-26 started"] * 30 + ["ERROR Unexpected token 200002 while expecting start token 200006"]
+    (tmp_path / "evals" / "server.log").write_text("\n".join(log))
     with zipfile.ZipFile(tmp_path / "runs.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.write(LEAK, "a/leak.jsonl")
         archive.writestr("bomb.jsonl", bytes(64 * 2**20))
@@ -139,7 +141,11 @@ def test_a_zip_and_a_folder_are_taken_as_they_are(
     expect(page.get_by_test_id("stAlert")).to_contain_text("bomb.jsonl: expands to 67,108,864 bytes")
     dropped(page, "Choose a folder", tmp_path / "evals")
     page.wait_for_url(re.compile("scan=evals"))
-    assert counted(page) == {"broken tool call": 1}
+    assert counted(page) == {"broken tool call": 1, "could not be read": 1}
+    captures = page.get_by_role("table", name=re.compile("^Captures with"))
+    captures.get_by_role("button", name="server.log").click()
+    page.wait_for_url(re.compile("/diagnose"))
+    expect(page.get_by_role("heading", level=1)).to_contain_text("emits <|return|>")
 
 
 def test_the_example_is_there_without_a_scan(tmp_path: Path, open_page: Callable[..., Page]) -> None:

@@ -9,6 +9,7 @@ from inspector.data.scan.columns import CAPTURES
 from inspector.data.scan.jobs import ScanJob, scan_jobs
 from inspector.data.scan.scanning import Progress
 from inspector.views.delivery import DAMAGED, Delivery
+from pages.parts.library.results import open_capture
 from pages.ui import archives
 from pages.ui.palette import shade
 from pages.ui.pickers import plain
@@ -23,7 +24,7 @@ _FATES: Final = (
     ("✓", "complete", (Delivery.COMPLETE.value,)),
 )
 _COLOURS: Final = ("level-error", "level-warning", "level-unknown", "level-clean", "other")
-_PLACES: Final = {column.name: place for place, column in enumerate(CAPTURES)}
+_NAMES: Final = [column.name for column in CAPTURES]
 
 
 def running(session: Session) -> bool:
@@ -35,11 +36,11 @@ def running(session: Session) -> bool:
         st.error(plain(job.trouble), icon=":material/block:")
         scan_jobs().forget(job)
         return False
-    st.fragment(_progress, run_every=_EACH_S)(job)
+    st.fragment(_progress, run_every=_EACH_S)(session, job)
     return True
 
 
-def _progress(job: ScanJob) -> None:
+def _progress(session: Session, job: ScanJob) -> None:
     if job.ended:
         st.rerun()
     progress = job.progress
@@ -57,21 +58,23 @@ def _progress(job: ScanJob) -> None:
         )
     if progress.captures:
         st.markdown(f"# So far, {number(progress.damaged)} of {count(progress.captures, 'response')} damaged")
-    if progress.worst:
-        rows(
+    if worst := [dict(zip(_NAMES, row, strict=True)) for row in progress.worst]:
+        opened = rows(
             [
                 {
-                    "worst first": row[_PLACES["name"]],
-                    "what your client got": row[_PLACES["got"]],
-                    "what happened": row[_PLACES["sentence"]],
-                    "version": row[_PLACES["version"]] or "",
+                    "worst first": row["name"],
+                    "what your client got": row["got"],
+                    "what happened": row["sentence"],
+                    "version": row["version"] or "",
                 }
-                for row in progress.worst
+                for row in worst
             ],
             label="The worst captures so far",
             opens="worst first",
             key="library_worst",
         )
+        if opened is not None:
+            open_capture(session, worst[opened])
 
 
 def _far(progress: Progress | None) -> str:

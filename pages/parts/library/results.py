@@ -79,7 +79,7 @@ def _unread(summary: LibrarySummary) -> str:
 
 def _reason(error: str) -> str:
     """What is wrong, without the list of what would be right."""
-    return error.partition("; ")[0]
+    return error.partition("; ")[0].partition(" (")[0]
 
 
 def shares(library: Library, query: LibraryQuery, summary: LibrarySummary) -> None:
@@ -234,7 +234,7 @@ def captures_table(session: Session, library: Library, query: LibraryQuery, coun
         key="library_captures",
     )
     if row is not None:
-        _open(session, listed[row])
+        open_capture(session, listed[row])
     if total > len(listed):
         st.caption(
             f"The first {len(listed):,} of {total:,}. Filter or sort to see others; "
@@ -273,7 +273,7 @@ def _cells(row: Mapping[str, Any]) -> dict[str, str | int | float | None]:
     }
 
 
-def _open(session: Session, row: Mapping[str, Any]) -> None:
+def open_capture(session: Session, row: Mapping[str, Any]) -> None:
     """Open a capture in Replay and a log in Diagnose, or say why a file cannot be opened."""
     try:
         if row["error"] is not None and is_log(content := row_content(row), row["name"]):

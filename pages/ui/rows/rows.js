@@ -112,6 +112,7 @@ function head({ names, rows, sortable }, lines, body) {
   const row = make("tr");
   row.append(
     ...names.map((name, column) => {
+      if (!name) return make("td"); // a column of bars, whose numbers the next one has
       const box = make("th");
       box.scope = "col";
       if (!sortable) {
