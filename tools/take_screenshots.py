@@ -56,7 +56,7 @@ def shoot_probe(page: Page, address: str) -> None:
 
 
 def shoot_table(page: Page, address: str, name: str) -> None:
-    """A page of tables, and a plot that says nothing when it is done."""
+    """A page of tables."""
     page.goto(f"{address}/{name}")
     page.get_by_role("table").or_(page.get_by_role("grid")).first.wait_for()
     page.wait_for_timeout(2_000)
@@ -69,23 +69,16 @@ def main() -> None:
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
     with (
         tempfile.TemporaryDirectory() as captures,
-        tempfile.TemporaryDirectory() as scans,
         tempfile.TemporaryFile() as log,
         subprocess.Popen(
             command,
             cwd=ROOT,
             stdout=log,
             stderr=log,
-            env={
-                **os.environ,
-                "HARMONY_INSPECTOR_CAPTURES": captures,
-                "HARMONY_INSPECTOR_SCANS": f"{scans}/fixtures",
-            },
+            env={**os.environ, "HARMONY_INSPECTOR_CAPTURES": captures},
         ) as app,
     ):
         try:
-            scan = [*(sys.executable, "-m", "inspector", "scan"), "fixtures", "--out", f"{scans}/fixtures"]
-            subprocess.run([*scan, "--quiet"], cwd=ROOT, stdout=subprocess.DEVNULL, check=False)
             with sync_playwright() as driver:
                 chromium = driver.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
                 with httpx.Client(transport=httpx.HTTPTransport(retries=9)) as client:
