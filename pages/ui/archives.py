@@ -25,9 +25,9 @@ def scan_files(session: Session, files: Sequence[File]) -> None:
     _begin(session, [str(path) for path in paths], paths[0].parent)
 
 
-def scan_place(session: Session, place: Path) -> None:
-    """Scan a folder or a file of this machine; raises InspectorError where the rows cannot be kept."""
-    _begin(session, [str(place)], shelf().place(_kept(session), place.name or "all"))
+def scan_place(session: Session, place: Path, name: str = "") -> None:
+    """Scan what is at a place of this machine; raises InspectorError where the rows cannot be kept."""
+    _begin(session, [str(place)], shelf().place(_kept(session), name or place.name or "all"))
 
 
 def scans_of(session: Session) -> Path | None:

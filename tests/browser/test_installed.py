@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from inspector.files.store import FIXTURES
 from tests.browser.conftest import ROOT, waited
 from tests.support.listening import free_port
 
@@ -36,7 +37,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert top == {"inspector", "harmony_inspector_pytest.py"}, (
         "one top-level package and the plugin, no pages or fixtures where others may have theirs"
     )
-    needed = folder / "needed"
+    needed = folder / "site-packages"  # Streamlit takes any other folder for a checkout of its own
     needed.mkdir()
     for path in Path(sysconfig.get_path("purelib")).iterdir():
         if "harmony_inspector" not in path.name:  # the checkout, and its lab
@@ -70,6 +71,16 @@ def test_the_dashboard_shows_a_built_in_capture_and_the_matrix_opens_one_of_its_
     expect(page.locator(".hi[data-ready]")).to_be_visible()
     page.get_by_role("link", name="Matrix").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("has the best result")
+
+
+def test_the_library_has_the_built_in_captures_one_click_away(
+    installed: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page()
+    page.goto(f"{installed}library")
+    page.get_by_role("button", name="Try it with the built-in captures").click()
+    captures = len(list(FIXTURES.glob("*.jsonl")))
+    expect(page.get_by_role("heading", level=1)).to_contain_text(f"of {captures} responses are damaged")
 
 
 def test_the_commands_know_the_built_in_captures_and_probe_the_installed_server(

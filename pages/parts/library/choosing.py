@@ -87,7 +87,7 @@ def choose(session: Session) -> LibraryQuery | None:
         st.button(
             "Try it with the built-in captures",
             on_click=archives.scan_place,
-            args=(session, FIXTURES),
+            args=(session, FIXTURES / "*.jsonl", "built-in captures"),
             key="library_built_in",
         )
         return None
