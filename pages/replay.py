@@ -43,10 +43,9 @@ choice = pickers.choice(session, inspection)
 result = captures.result(capture.digest, choice, inspection)
 level = "prompt warning" if result.level is Level.CLEAN and result.prompt_warnings else result.level
 st.set_page_config(page_title=f"{level}: {capture.name} · Replay · Harmony Inspector")
-parts = captures.field_parts(capture.digest, choice, inspection)
 banner(
     result,
-    rows=parts,
+    differ=captures.differences_of(capture.digest, choice, inspection),
     session=session,
     key="replay_banner",
 )
@@ -62,7 +61,7 @@ sections = ["Texts", "Timeline", "Events", *about_clients, "Request"]
 opened = section(session, sections, key="replay_section")
 session.show_address()
 if opened == "Texts":
-    fields(parts, key="replay_fields")
+    fields(captures.field_parts(capture.digest, choice, inspection), key="replay_fields")
 elif opened == "Timeline":
     charts.draw_timeline(capture.digest, choice, inspection, key="replay_timeline")
 elif opened == "Events":

@@ -23,6 +23,7 @@ from inspector.net.reference_clients import ClientReading, python_reading
 from inspector.net.runs.registry import registry
 from inspector.net.runs.run import LiveRun, RunState
 from inspector.views.audit_result import AuditResult
+from inspector.views.differences import Differences, differences
 from inspector.views.strip import strip
 from pages.ui.fields import parts
 from pages.ui.state import HANDFUL, Opened, Selection, Session
@@ -329,6 +330,12 @@ def client_reading(digest: str, _inspection: Inspection) -> ClientReading | None
 def field_parts(digest: str, choice: int, _inspection: Inspection) -> list[dict[str, Any]]:
     """Generated and delivered text of one choice, one row per field, with the differences."""
     return parts(result(digest, choice, _inspection).fields)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def differences_of(digest: str, choice: int, _inspection: Inspection) -> Differences:
+    """Where the texts of one choice differ."""
+    return differences(result(digest, choice, _inspection))
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)

@@ -3,8 +3,8 @@
 Drawn with `textContent` only: the words may quote a server or a model.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from collections.abc import Sequence
+from typing import Final, NamedTuple, TypeAlias
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import streamlit as st
@@ -14,9 +14,9 @@ from inspector import Code, Inspection, Level
 from inspector.capture.formats import duration, number, plural
 from inspector.net.runs.registry import registry
 from inspector.views.audit_result import AuditResult
+from inspector.views.differences import Differences
 from inspector.views.summary import Fix
 from pages.ui.assets import sheet
-from pages.ui.fields import Part
 from pages.ui.modules import loader
 from pages.ui.state import Session
 
@@ -25,13 +25,7 @@ __all__ = ["FactRow", "banner", "follow", "sentence_banner"]
 FactRow: TypeAlias = Sequence[tuple[str, str, str]]
 """Facts in one line: words before, the value, words after."""
 
-_ROWS_SHOWN: Final = 4
 _WARNINGS_SHOWN: Final = 2
-_TEXT_SHOWN: Final = 60
-"""Characters of a text that are shown, after which it is folded."""
-_AROUND: Final = 30
-"""Characters beside a difference that are shown."""
-_DIFFERENCE_SHOWN: Final = 80
 _PAGES: Final = {"diagnose": "diagnose.py", "matrix": "matrix.py"}
 """Pages that a fix leads to."""
 
@@ -47,15 +41,14 @@ def banner(
     result: AuditResult,
     *,
     key: str,
-    rows: Iterable[Mapping[str, Any]] = (),
+    differ: Differences | None = None,
     session: Session | None = None,
 ) -> None:
     """Draw what was found in one choice, its facts, and what reading the file lost.
 
-    `rows` are those of `fields.parts`, of which the differing ones are drawn. With a `session` there
-    are buttons, of which one checks the server of a run, whose address is known, and a link to all causes.
-    Where something is wrong, the proof, the times, what a client may fail on and the thread of the known
-    issue are folded.
+    `differ` is where its texts do. With a `session` there are buttons, of which one checks the server of a
+    run, whose address is known, and a link to all causes. Where something is wrong, the proof, the times,
+    what a client may fail on and the thread of the known issue are folded.
     """
     inspection, fixes, proof = result.inspection, result.fixes, result.proof
     # Not by the address: another web page could choose whom the form asks for models.
@@ -78,7 +71,7 @@ def banner(
         result.fault.removesuffix(proof).rstrip(),
         shown if folds else [*shown, *timed],
         blame=inspection.verdict.blame,
-        rows=rows,
+        differ=differ,
         fixes=[*prominent, *told_apart],
         decided=not result.alternatives,
         notes=[*result.prompt_warnings[:_WARNINGS_SHOWN], *(() if folds else last), *inspection.notes],
@@ -153,7 +146,7 @@ def sentence_banner(
     *,
     key: str,
     blame: str = "",
-    rows: Iterable[Mapping[str, Any]] = (),
+    differ: Differences | None = None,
     fixes: Sequence[Fix] = (),
     decided: bool = True,
     notes: Sequence[str] = (),
@@ -168,7 +161,6 @@ def sentence_banner(
     Returns what a button asks for. Without a `report`, an empty one included, there are no buttons; `checks`
     adds the one that checks the server.
     """
-    wrong = [row for row in rows if row["equal"] is False]
     result = _component(
         key=key,
         # In a list: Streamlit looks for data frames in an object, and imports pandas for that.
@@ -178,16 +170,9 @@ def sentence_banner(
                 "sentence": sentence,
                 "blame": blame,
                 "why": why.removeprefix(blame),
-                "rows": [
-                    {
-                        "field": row["label"],
-                        "left": _shortened(row["left"]),
-                        "right": _shortened(row["right"]),
-                    }
-                    for row in wrong[:_ROWS_SHOWN]
-                ],
+                "fields": [] if differ is None else [list(field) for field in differ.fields],
                 "source": source,
-                "more": max(0, len(wrong) - _ROWS_SHOWN),
+                "more": 0 if differ is None else differ.more,
                 "fixes": [[fix.text, fix.url] for fix in fixes],
                 "decided": decided,
                 "facts": [list(fact) for fact in facts],
@@ -207,27 +192,6 @@ def sentence_banner(
     )
     wanted = result.get("wanted")
     return wanted if isinstance(wanted, str) else None
-
-
-def _shortened(pieces: Sequence[Part] | None) -> list[Part] | None:
-    """Parts of a text without what lies far from its first differences."""
-    if pieces is None:
-        return None
-    short: list[Part] = []
-    size = 0
-    for place, (style, text) in enumerate(pieces):
-        if size > _TEXT_SHOWN:
-            return [*short, ("fold", "")]
-        kept = [(style, text)]
-        if style == "mark" and len(text) > _DIFFERENCE_SHOWN:
-            kept = [(style, text[:_DIFFERENCE_SHOWN]), ("fold", "")]
-        elif style == "same" and len(text) > 3 * _AROUND:
-            before, after = place > 0, place < len(pieces) - 1
-            head = [("same", text[:_AROUND])] if before or not after else []
-            kept = [*head, ("fold", ""), *([("same", text[-_AROUND:])] if after else [])]
-        short += kept
-        size += sum(len(part) for _, part in kept)
-    return short
 
 
 def _facts(result: AuditResult) -> FactRow:

@@ -14,9 +14,9 @@ import { visibleParts } from "../text.js";
  * @property {string} sentence
  * @property {string} blame whose fault it is; may be empty
  * @property {string} why
- * @property {{ field: string, left: FieldPart[] | null, right: FieldPart[] | null }[]} rows that differ
+ * @property {[field: string, differences: [left: FieldPart[], right: FieldPart[]][]][]} fields that differ
  * @property {string} source where the left column is from, if not from tokens
- * @property {number} more rows that differ and are not here
+ * @property {number} more differences that are not here
  * @property {[text: string, url: string | null][]} fixes
  * @property {boolean} decided false where another cause remains
  * @property {Fact[]} facts
@@ -53,7 +53,7 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
     if (data.blame) why.prepend(make("b", "", data.blame));
     card.append(why);
   }
-  if (data.rows.length) card.append(table(data));
+  if (data.fields.length) card.append(table(data));
   const want = (/** @type {string} */ wish) => setTriggerValue?.("wanted", wish);
   const last = make("div", "last");
   if (data.fixes.length) last.append(fix(data, want));
@@ -101,41 +101,51 @@ function facts(all) {
 }
 
 /** @param {Judgement} data */
-function table({ rows, more, source }) {
+function table({ fields, more, source }) {
   const element = make("table", "differences");
   const head = make("tr");
-  for (const words of ["", `the model wrote${source}`, "your client got"]) {
-    const cell = make(words ? "th" : "td", "", words);
-    if (cell instanceof HTMLTableCellElement && words) cell.scope = "col";
-    head.append(cell);
-  }
+  const sides = [`the model wrote${source}`, "your client got"];
+  head.append(make("td"), ...sides.map((words) => Object.assign(make("th", "", words), { scope: "col" })));
   element.append(head);
-  for (const { field, left, right } of rows) {
-    const line = make("tr");
-    const name = paint(make("th"), visibleParts(field, { spaces: false, most: 60 }));
-    name.scope = "row";
-    line.append(name, side(left, "lost"), side(right, "found"));
-    element.append(line);
+  for (const [field, differences] of fields) {
+    for (const [k, [left, right]] of differences.entries()) {
+      const line = make("tr");
+      if (!k) {
+        const name = paint(make("th"), visibleParts(field, { spaces: false, most: 60 }));
+        Object.assign(name, { scope: "rowgroup", rowSpan: differences.length });
+        line.append(name);
+      }
+      line.append(side(left, "lost"), side(right, "found"));
+      element.append(line);
+    }
   }
   if (more) {
     const line = make("tr");
-    const cell = make("td", "quiet", `and ${more} more`);
-    cell.colSpan = 3;
-    line.append(cell);
+    const cell = make("td", "quiet", `and ${more} more ${more > 1 ? "differences" : "difference"}`);
+    Object.assign(cell, { colSpan: 2 });
+    line.append(make("td"), cell);
     element.append(line);
   }
+  element.setAttribute("role", "table"); // the narrow page lays it out as a grid
+  for (const part of element.querySelectorAll("tr, th, td")) part.setAttribute("role", roleOf(part));
   return element;
 }
 
+/** @param {Element} part of a table */
+function roleOf(part) {
+  if (part.matches("tr")) return "row";
+  if (part.matches("td")) return "cell";
+  return part.matches("[scope=col]") ? "columnheader" : "rowheader";
+}
+
 /**
- * @param {FieldPart[] | null} parts
+ * @param {FieldPart[]} parts
  * @param {string} style
  */
 function side(parts, style) {
   const cell = make("td");
   const text = make("div", "text");
-  if (parts === null) text.append(make("span", "quiet", "unknown"));
-  else if (!parts.some(([kind]) => kind !== "gap")) text.append(make("span", "quiet", "empty"));
+  if (!parts.some(([kind]) => kind !== "gap")) text.append(make("span", "quiet", "empty"));
   else text.append(...parts.map((part) => fieldStretch(part, style)));
   cell.append(text);
   return cell;

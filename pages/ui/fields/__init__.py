@@ -10,10 +10,11 @@ import streamlit as st
 
 from inspector.inspection.compare import DiffPart, StretchKind, diff
 from inspector.views.audit_result import FieldRow
+from inspector.views.differences import Part
 from pages.ui.assets import sheet
 from pages.ui.modules import loader
 
-__all__ = ["Part", "field_words", "fields", "parts", "sides"]
+__all__ = ["field_words", "fields", "parts", "sides"]
 
 _component = st.components.v2.component(
     "inspector_fields",
@@ -29,9 +30,6 @@ _KEPT: Final = 160
 _DIFFERENCES_AT_MOST: Final = 400
 _LONGEST: Final = 4000
 """Characters of one difference that are shown."""
-
-Part = tuple[str, str]
-"""A style and a text: `same`, `mark`, `gap` (the other side has text here) or `fold` (how much is folded)."""
 
 
 def fields(

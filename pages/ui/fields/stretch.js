@@ -1,9 +1,9 @@
-// A part of a field's text: what both sides have, what only this side has, or where the other has more.
+// A part of a field's text: what both sides have, what only this side has, where the other has more, or our words.
 
 import { make, paint } from "../dom.js";
 import { visibleParts } from "../text.js";
 
-/** @typedef {[kind: "same" | "mark" | "gap" | "fold", words: string]} FieldPart */
+/** @typedef {[kind: "same" | "mark" | "gap" | "fold" | "note", words: string]} FieldPart */
 
 /**
  * @param {FieldPart} part
@@ -11,6 +11,7 @@ import { visibleParts } from "../text.js";
  */
 export function fieldStretch([kind, words], style) {
   if (kind === "fold") return make("span", "fold", words ? `⋯ ${words} ⋯` : "⋯");
+  if (kind === "note") return make("span", "quiet", words);
   if (kind === "mark") return paint(make("mark", style), visibleParts(words, { spaces: false }));
   if (kind === "same") return paint(make("span"), visibleParts(words, { spaces: false }));
   const gap = make("span", "gap");

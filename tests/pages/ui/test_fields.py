@@ -1,5 +1,6 @@
 """Texts side by side: nothing is lost between what comes in and what is drawn, and long shares are folded."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from hypothesis import given
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 from inspector.analysis.audit import FieldState
 from inspector.analysis.reading import Evidence
 from inspector.views.audit_result import FieldRow
+from inspector.views.differences import Part
 from pages.ui.fields import field_words, parts, sides
 
 TEXTS = st.text(alphabet='ab {}":,\n\u202e👩', max_size=60)
@@ -21,7 +23,7 @@ ROW = FieldRow(
 )
 
 
-def joined(drawn: list[tuple[str, str]]) -> str:
+def joined(drawn: Sequence[Part]) -> str:
     return "".join(text for kind, text in drawn if kind in {"same", "mark"})
 
 
