@@ -39,7 +39,7 @@ with bar:
     downloads.menu(
         downloads.capture_downloads(inspection), key="replay_download", caption=downloads.REPORT_WARNING
     )
-choice = pickers.choice(session, inspection)
+choice = pickers.choice(session, capture)
 result = captures.result(capture.digest, choice, inspection)
 level = "prompt warning" if result.level is Level.CLEAN and result.prompt_warnings else result.level
 st.set_page_config(page_title=f"{level}: {capture.name} · Replay · Harmony Inspector")

@@ -48,6 +48,8 @@ _STOP_SHOWN: Final = 60
 _REPR_SHOWN: Final = 160
 _OF_ERROR: Final = {Kind.SERVER_ERROR, *kinds_of(FindingSide.MODEL)}
 """Findings that an error message alone can make."""
+_OF_ALL: Final = frozenset({Kind.SERVER_ERROR, Kind.DISCONNECTED, Kind.ABORTED})
+"""Kinds of what ended the response with all its choices."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -164,6 +166,20 @@ def _of_error_alone(reading: Reading, findings: Sequence[Finding]) -> Diagnosis 
 
     by_text = diagnose_text(event.data for event in reading.events)
     return by_text if by_text.outcome is DiagnosisOutcome.KNOWN else None
+
+
+def of_choice(examined: Examined, choice: ChoiceReading) -> Examined:
+    """What is true of one of several choices: its findings, and those that ended all of them; its verdict."""
+    if len(examined.reading.choices) == 1:
+        return examined
+    reading = replace(examined.reading, choices=[choice])
+    findings = [
+        finding for finding in examined.findings if finding.choice == choice.index or finding.kind in _OF_ALL
+    ]
+    answers = answers_of_findings(findings, reading, transmission=examined.transmission)
+    judged = verdict(reading, findings, examined.transmission)
+    matches = matches_of(reading, findings, answers, judged.clauses)
+    return replace(examined, reading=reading, findings=findings, matches=matches, verdict=judged)
 
 
 def inspect(capture: Capture, *, name: str = "", truth: Sequence[int] | None = None) -> Inspection:

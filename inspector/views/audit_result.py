@@ -13,7 +13,7 @@ from inspector.analysis.prompt import Prompt, PromptSeverity, difference_sentenc
 from inspector.analysis.reading import ChoiceReading, Evidence
 from inspector.capture.deltas import is_tool_name
 from inspector.capture.formats import count
-from inspector.inspection.inspection import Inspection
+from inspector.inspection.inspection import Examined, Inspection, of_choice
 from inspector.issues import Alternative
 from inspector.views.lane_labels import lane_labels
 from inspector.views.summary import Fix, fixes, headline
@@ -49,6 +49,8 @@ class AuditResult:
     """The place of the choice among those of the response."""
     client: str | None = None
     """What an SDK made of the response, in a sentence, if one was asked."""
+    apart: bool = False
+    """Whether the verdict is that of the choice, not that of all."""
 
     @property
     def name(self) -> str:
@@ -60,10 +62,15 @@ class AuditResult:
         """The choice."""
         return self.inspection.reading.choices[self.number]
 
+    @cached_property
+    def examined(self) -> Examined:
+        """What the verdict is about."""
+        return of_choice(self.inspection, self.choice) if self.apart else self.inspection
+
     @property
     def level(self) -> Level:
         """How bad it is."""
-        return self.inspection.verdict.level
+        return self.examined.verdict.level
 
     @cached_property
     def fields(self) -> Sequence[FieldRow]:
@@ -85,12 +92,12 @@ class AuditResult:
 
     @cached_property
     def _got(self) -> str | None:
-        return headline(self.inspection, self.choice, self.fields)
+        return headline(self.examined, self.choice, self.fields)
 
     @property
     def headline(self) -> str:
         """What the client got, or did not get; the verdict's sentence where there is no more to say."""
-        return self.inspection.verdict.sentence if self._got is None else self._got
+        return self.examined.verdict.sentence if self._got is None else self._got
 
     @property
     def headline_with_prompt(self) -> str:
@@ -102,7 +109,7 @@ class AuditResult:
     @property
     def fault(self) -> str:
         """Whose fault it is, what was done, and what that was checked against."""
-        verdict = self.inspection.verdict
+        verdict = self.examined.verdict
         if self._got is None or self.level is Level.CLEAN:
             return verdict.why
         return f"{verdict.blame} {verdict.sentence} {self._reason}".strip()
@@ -110,23 +117,23 @@ class AuditResult:
     @property
     def proof(self) -> str:
         """The end of `fault` that says how that is known; empty where nothing is wrong or nobody blamed."""
-        verdict = self.inspection.verdict
+        verdict = self.examined.verdict
         return self._reason if verdict.blame and self.fault != verdict.why else ""
 
     @property
     def _reason(self) -> str:
-        verdict = self.inspection.verdict
+        verdict = self.examined.verdict
         return verdict.why.removeprefix(verdict.blame).lstrip()
 
     @property
     def fixes(self) -> Sequence[Fix]:
         """What to do, with links; empty where nothing is known or needed."""
-        return fixes(self.inspection)
+        return fixes(self.examined)
 
     @property
     def alternatives(self) -> Sequence[Alternative]:
         """Causes that look the same as the first one."""
-        return () if self.inspection.cause is None else self.inspection.cause.alternatives
+        return () if self.examined.cause is None else self.examined.cause.alternatives
 
     @cached_property
     def tokens(self) -> TokenCount:

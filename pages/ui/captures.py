@@ -17,6 +17,7 @@ from inspector.capture.errors import CaptureError
 from inspector.capture.formats import plural
 from inspector.files.store import Builtin, builtin
 from inspector.files.uploads import Shelf, Upload
+from inspector.inspection.inspection import of_choice
 from inspector.matrix.results import named_capture as matrix_capture
 from inspector.matrix.scripts import load as lab_scripts
 from inspector.net.reference_clients import ClientReading, python_reading
@@ -316,7 +317,14 @@ def payload(digest: str, choice: int, _inspection: Inspection) -> Payload:
 def result(digest: str, choice: int, _inspection: Inspection) -> AuditResult:
     """What was found in one choice."""
     del digest
-    return AuditResult(_inspection, choice)
+    return AuditResult(_inspection, choice, apart=True)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def levels(digest: str, _inspection: Inspection) -> Sequence[Level]:
+    """How bad each of several choices is."""
+    del digest
+    return [of_choice(_inspection, choice).verdict.level for choice in _inspection.reading.choices]
 
 
 @st.cache_resource(max_entries=16, show_spinner="The openai SDK reads the response")

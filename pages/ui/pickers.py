@@ -1,15 +1,18 @@
 """Choosing a capture from a list, and names of files as Markdown."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import streamlit as st
 
-from inspector import Inspection
+from inspector import Level
 from pages.ui import captures
 from pages.ui.state import Selection, Session, went_back
 
+_TABS_AT_MOST: Final = 10
+_WORST_FIRST: Final = (Level.ERROR, Level.WARNING, Level.UNKNOWN, Level.CLEAN)
 _ADDRESS = re.compile(r"((?:https?://|www\.)[^\s`]*[^\s`.,;:!?'\")\]])", re.IGNORECASE)
 _MARKDOWN = set("\\`*_{}[]()<>#+-.!|~$:&=^/@\"'")
 
@@ -85,7 +88,7 @@ def follow_link(session: Session, available: Sequence[str]) -> None:
     """Show the capture and the selection that the address names; without one, the default capture."""
     linked = st.query_params.get("capture")
     if linked is not None:
-        session.choose(linked, session.choice if linked == session.capture else 0)
+        session.choose(linked, _number(st.query_params.get("choice")))
         token, to = (_number(st.query_params.get(name)) for name in ("token", "to"))
         view = "client" if st.query_params.get("view") == "client" else None
         session.navigate(Selection(token, to=to, view=view))
@@ -93,22 +96,46 @@ def follow_link(session: Session, available: Sequence[str]) -> None:
         session.choose(first)
 
 
-def choice(session: Session, inspection: Inspection) -> int:
-    """Which completion to show, if the request asked for several."""
-    count = len(inspection.reading.choices)
-    session.choice = min(session.choice, count - 1)
-    if count > 1:
+def choice(session: Session, capture: captures.Chosen) -> int:
+    """Which completion to show: of several the first damaged one, until one is chosen."""
+    choices = capture.inspection.reading.choices
+    if len(choices) == 1:
+        return 0
+    levels = captures.levels(capture.digest, capture.inspection)
+    worst = min(range(len(choices)), key=lambda place: _WORST_FIRST.index(levels[place]))
+    shown = worst if session.choice is None else min(session.choice, len(choices) - 1)
+    found = Counter(finding.choice for finding in capture.inspection.findings)
+
+    def label(place: int) -> str:
+        index = choices[place].index
+        amount = f" · {found[index]}" if found[index] else ""
+        return f"{captures.SIGNS[levels[place]]} choice {index}{amount}"
+
+    key = f"replay_choice_{capture.name}_{shown}"
+    if len(choices) <= _TABS_AT_MOST:
         picked = st.segmented_control(
             "Choice",
-            range(count),
-            default=session.choice,
-            format_func=lambda place: f"choice {inspection.reading.choices[place].index}",
-            key=f"replay_choice_{session.capture}",
+            range(len(choices)),
+            default=shown,
+            format_func=label,
+            key=key,
             label_visibility="collapsed",
         )
-        if picked is not None and picked != session.choice and session.capture is not None:
-            session.choose(session.capture, picked)
-    return session.choice
+    else:
+        places = sorted(range(len(choices)), key=lambda place: _WORST_FIRST.index(levels[place]))
+        picked = st.selectbox(
+            "Choice",
+            places,
+            index=places.index(shown),
+            format_func=label,
+            key=key,
+            label_visibility="collapsed",
+            width=240,
+        )
+    if picked is not None and picked != shown:
+        session.choose(capture.name, picked)
+        st.rerun()
+    return shown
 
 
 def _number(text: str | None) -> int | None:

@@ -72,7 +72,8 @@ class StripView:
 
     capture: str | None = None
     """Name or key of the capture."""
-    choice: int = 0
+    choice: int | None = None
+    """The place of the completion in it; None for the one that a page opens with."""
     selection: Selection = Selection()
     target: Selection = Selection()
     """The selection of the last navigation."""
@@ -82,7 +83,7 @@ class StripView:
     selected_at: int = 0
     """When the user last selected something (ms, the browser's clock), so that each selection counts once."""
 
-    def choose(self, capture: str, choice: int = 0) -> None:
+    def choose(self, capture: str, choice: int | None = None) -> None:
         """Show another capture, or another completion in it."""
         self.capture, self.choice = capture, choice
         self.navigate(Selection())
@@ -177,14 +178,14 @@ class Session(StripView):
         if captures:
             self.choose(captures[0].name)
 
-    def choose(self, capture: str, choice: int = 0) -> None:
+    def choose(self, capture: str, choice: int | None = None) -> None:
         """Show another capture, or another completion in it, with no event open."""
         StripView.choose(self, capture, choice)  # `super()` does not work in a dataclass with slots
         self.event = None
 
     def show_address(self) -> None:
-        """Name capture and token in the address bar, so that a link opens the same place."""
-        query = {"capture": self.capture, **asdict(self.selection)}
+        """Name capture, choice and token in the address bar, so that a link opens the same place."""
+        query = {"capture": self.capture, "choice": self.choice, **asdict(self.selection)}
         del query["finding"]
         self.address({name: str(value) for name, value in query.items() if value is not None})
 

@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 import inspector
 from inspector import Endpoint, Header
 from inspector.files.store import builtin
+from inspector.protocol.harmony.vocab import encode
 from inspector.views.audit_result import AuditResult
 from pages.parts.replay.events import as_curl
 from pages.parts.replay.overview import matching, totals
@@ -226,33 +227,42 @@ def test_a_capture_without_times_says_so_instead_of_a_plot() -> None:
     assert not app.get("plotly_chart")
 
 
-def test_choices_are_picked_one_at_a_time() -> None:
-    sent = (
-        (0, "", [200005, 17196, 200008]),
-        (1, "", [200005, 17196, 200008]),
-        (0, "Hi", [12194]),
-        (1, "", [13]),
-        (0, "", [200002]),
-        (1, "", [200002]),
-    )
-    lines = [
-        chat_chunk(
-            ids,
-            {"role": "assistant", "content": text},
-            index=index,
-            finish="stop" if ids == [200002] else None,
-        )
-        for index, text, ids in sent
-    ]
-    dump = "".join(f"data: {line}\n\n" for line in [*lines, "[DONE]"])
-    app = upload(page(), ("two.txt", dump.encode()))
-    assert [fact for fact in banner(app)["facts"] if fact[0] == "choice"] == [["choice", "0", "of 2"]]
-    assert strip(app)[1]["findings"] == []
-    picker = app.button_group[0]
-    picker.set_value(1).run()
-    assert not app.exception
-    _, payload = strip(app)
-    assert [finding["kind"] for finding in payload["findings"]] == ["dropped"]
+def choices(*texts: str) -> tuple[str, bytes]:
+    """A file of a response whose choices all have "Hi", delivered as these texts."""
+    ids = encode("<|channel|>final<|message|>Hi<|return|>")
+    deltas = [{"role": "assistant", "content": text} for text in texts]
+    lines = [chat_chunk(ids, delta, index=k, finish="stop") for k, delta in enumerate(deltas)]
+    return "choices.txt", "".join(f"data: {line}\n\n" for line in [*lines, "[DONE]"]).encode()
+
+
+def test_of_several_choices_the_first_damaged_one_opens_and_each_has_its_sentence() -> None:
+    app = upload(page(), choices("Hi", "", "Hi", "H"))
+    tabs = app.button_group[0]
+    labels = ["✓ choice 0", "✕ choice 1 · 1", "✓ choice 2", "✕ choice 3 · 1"]
+    assert (tabs.options, tabs.value) == (labels, 1)
+    kinds = {0: [], 1: ["dropped"], 2: [], 3: ["garbled"]}
+    sentences = {
+        0: ("clean", "Your client got everything: the answer."),
+        1: ("error", "Your client got no answer: all of it was lost."),
+        2: ("clean", "Your client got everything: the answer."),
+        3: ("error", "Your client got an altered answer."),
+    }
+    for place in (3, 0, 2, 1):
+        app.button_group[0].set_value(place).run()
+        assert not app.exception
+        drawn_now = banner(app)
+        assert (drawn_now["level"], drawn_now["sentence"]) == sentences[place]
+        assert [finding["kind"] for finding in strip(app)[1]["findings"]] == kinds[place]
+        assert app.query_params["choice"] == str(place)
+
+
+def test_many_choices_are_a_list_with_the_damaged_ones_first() -> None:
+    app = upload(page(), choices(*["Hi"] * 9, "", *["Hi"] * 5, ""))
+    (listed,) = (box for box in app.selectbox if box.label == "Choice")
+    assert listed.options[:3] == ["✕ choice 9 · 1", "✕ choice 15 · 1", "✓ choice 0"]
+    assert (len(listed.options), listed.value) == (16, 9)
+    listed.set_value(0).run()
+    assert banner(app)["level"] == "clean"
 
 
 def test_the_request_is_a_command_that_a_shell_reads() -> None:

@@ -74,9 +74,9 @@ def facts(inspection: Inspection) -> Facts:
         request = f"{request[:_REQUEST_SHOWN]}\n… and {len(request) - _REQUEST_SHOWN:,} more characters"
     wrong = {finding.choice for finding in inspection.findings}
     choices = [AuditResult(inspection, number) for number in range(len(reading.choices))]
-    result = choices[0]
     # With many choices, first those with findings.
     choices.sort(key=lambda shown: shown.choice.index not in wrong)
+    result = choices[0]
     wrong_choices = sum(shown.choice.index in wrong for shown in choices)
     return Facts(
         result=result,

@@ -15,10 +15,11 @@ def markdown_report(inspection: Inspection) -> str:
 
 def html_report(inspection: Inspection, *, against: Comparison | None = None) -> str:
     """The page of a capture; `against` adds how it compares with another."""
-    reading = inspection.reading
-    payload = strip(inspection, key="report")
+    reading, told = inspection.reading, facts(inspection)
+    choice = told.result.choice
+    payload = strip(inspection, key="report", choice=choice)
     times: list[tuple[float, int]] = []
-    for place, event in enumerate(reading.choice.tokens.events):
+    for place, event in enumerate(choice.tokens.events):
         at = reading.arrival_s(event)
         if at is None:
             times = []
@@ -26,4 +27,4 @@ def html_report(inspection: Inspection, *, against: Comparison | None = None) ->
         if times and times[-1][0] == at:
             times.pop()
         times.append((at, place + 1))
-    return page(facts(inspection), payload, times, against)
+    return page(told, payload, times, against)

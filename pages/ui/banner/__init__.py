@@ -58,7 +58,7 @@ def banner(
     more = " ".join(fix.words.lstrip("·, ") for fix in fixes if fix.folded)
     folds = bool(proof or more)
     threads = [fix for fix in fixes if (fix.url or "").startswith("https://")] if folds else []
-    others = [f"{advice.issue.title} (match: {advice.answer.match})" for advice in inspection.advice[1:]]
+    others = [f"{advice.issue.title} (match: {advice.answer.match})" for advice in result.examined.advice[1:]]
     last = [result.readable] if result.readable else []
     if others and session is None:
         last.insert(0, f"Less likely: {'; '.join(others)}.")
@@ -70,7 +70,7 @@ def banner(
         result.headline_with_prompt,
         result.fault.removesuffix(proof).rstrip(),
         shown if folds else [*shown, *timed],
-        blame=inspection.verdict.blame,
+        blame=result.examined.verdict.blame,
         differ=differ,
         fixes=[*prominent, *told_apart],
         decided=not result.alternatives,
@@ -200,8 +200,6 @@ def _facts(result: AuditResult) -> FactRow:
     chips = [("", "list of token IDs", "")]
     if reading.spec.delivers:
         chips = [("", reading.server_label, ""), ("", reading.spec.label, "")]
-    if len(reading.choices) > 1:
-        chips.append(("choice", str(result.choice.index), f"of {len(reading.choices)}"))
     if tokens.amount is not None:
         chips.append(("", number(tokens.amount), f"{plural(tokens.amount, 'token')}{tokens.source}"))
     return chips

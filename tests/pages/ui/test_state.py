@@ -16,7 +16,7 @@ def test_choose_clears_the_selection_and_navigates() -> None:
     session.navigate_first(Selection(4, 0))
     navigations = session.navigations
     session.choose("b")
-    assert (session.selection, session.target, session.choice) == (Selection(), Selection(), 0)
+    assert (session.selection, session.target, session.choice) == (Selection(), Selection(), None)
     assert session.navigations > navigations
 
 

@@ -230,7 +230,7 @@ def test_a_report_has_the_texts_of_the_choice_that_is_wrong() -> None:
     text = read(html_report(inspection)).text
     assert "choice 0, content" in text
     assert "choice 1, content" in text
-    assert "Tokens and delivery of choice 0" in text
+    assert "Tokens and delivery of choice 1" in text
     assert "`choice 1, content`, generated according to token IDs" in markdown_report(inspection)
 
 
