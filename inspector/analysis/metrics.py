@@ -44,6 +44,14 @@ class Figures:
     by_channel: tuple[ChannelFigures, ...]
 
 
+def most_per_event(reading: Reading, choice: ChoiceReading) -> int | None:
+    """Tokens that the fullest event of a stream brought; None where no event says which it brought."""
+    events = [event for event in choice.tokens.events if event >= 0 and event not in reading.stream.bodies]
+    if not choice.has_ids or choice.reconstructed or not events or not reading.spec.delivers:
+        return None
+    return max(_carriers(events)[1])
+
+
 def figures(reading: Reading, choice: ChoiceReading | None = None) -> Figures:
     """Metrics of a choice, by default the first."""
     choice = choice or reading.choice

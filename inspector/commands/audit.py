@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from inspector.analysis.audit.verdict import Level
+from inspector.analysis.metrics import most_per_event
 from inspector.analysis.prompt import difference_sentence
 from inspector.analysis.reading import read
 from inspector.capture.capture import Capture
@@ -156,8 +157,8 @@ def _lines(result: AuditResult, *, everything: bool) -> list[str]:
     if reading.spec.delivers:
         evidence = f"evidence: {result.choice.evidence.words}"
         facts = [reading.server_label, reading.header.endpoint, result.tokens.words, evidence]
-        if metrics.tokens_per_event_max > 1:
-            facts.append(f"up to {metrics.tokens_per_event_max:,} tokens per event")
+        if (most := most_per_event(reading, result.choice) or 0) > 1:
+            facts.append(f"up to {most:,} tokens per event")
     if metrics.first_token_s is not None:
         facts.append(f"first token {duration(metrics.first_token_s)}")
     lines = [result.name, f"  {result.level.upper()}: {result.headline_with_prompt}", f"  {result.fault}"]

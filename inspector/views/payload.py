@@ -101,6 +101,8 @@ class Block(TypedDict):
     """State of the parser at a refused run."""
     culprit: NotRequired[tuple[int, int] | None]
     """Cells that the parser rejected."""
+    quoted: NotRequired[bool]
+    """Whether the words are those of the server's own error."""
     message: NotRequired[int | None]
     """Number of the message on its side of a comparison; elsewhere messages are counted as they stand."""
     continued: NotRequired[bool]
@@ -126,6 +128,9 @@ class Pipeline(TypedDict):
     """What a server made of the cells."""
 
     server: str
+    """Empty for a list of token IDs, which no server delivered."""
+    per_event: int | None
+    """Tokens of the fullest event; None where that was not measured."""
     lanes: list[Lane]
     """In the order in which they appear in the stream."""
     fates: list[FateRun]
@@ -150,19 +155,22 @@ class PipelineChange(TypedDict):
     """What an audit adds to a `Pipeline`, or changes at its end."""
 
     server: str
+    per_event: int | None
     lanes: list[LaneChange]
     """All lanes."""
     fates: FateChange
 
 
 class UnsentCell(TypedDict):
-    """A cell that stands for what the server never sent and its error names."""
+    """A cell that stands for what the server never sent: its error names it, or its count has it."""
 
     at: int
     """The cell."""
     kind: Literal["gap", "token", "header"]
     id: int | None
     text: str
+    label: str
+    """What stands in the cell where it has no text."""
     words: str
     """What it is, in a sentence."""
 

@@ -261,6 +261,7 @@ def patched(before: Pipeline | None, change: PipelineChange) -> Pipeline:
     fates = [] if before is None else before["fates"][: change["fates"]["from"]]
     return {
         "server": change["server"],
+        "per_event": change["per_event"],
         "lanes": [
             {
                 "field": lane["field"],

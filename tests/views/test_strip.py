@@ -1,11 +1,22 @@
 import json
 from typing import Any
 
+import pytest
+
+from inspector import loads
 from inspector.capture.capture import Capture, Endpoint, Event, Header
 from inspector.inspection.inspection import inspect
 from inspector.protocol.harmony.vocab import encode
 from inspector.views.strip import strip
+from tests.support.builtin import CAPTURES, RESPONSES, TOOL, WHOLE
 from tests.support.streams import CLOSED, GOOD, LEAK, LOSS, aborted, chat, tool_response
+
+_MESSAGE = {"role": "assistant", "content": "Hi"}
+_CHOICE = {"message": _MESSAGE, "finish_reason": "stop", "token_ids": [200005, 17196, 200008, 12194, 200002]}
+BODY = loads(
+    json.dumps({"object": "chat.completion", "choices": [{"index": 0, **_CHOICE}]}).encode(), "body.json"
+)
+"""A response that was not streamed: all its tokens came at once."""
 
 
 def payload(capture: Capture) -> dict[str, Any]:
@@ -199,6 +210,38 @@ def test_tokens_of_a_server_side_tool_are_in_their_own_turn() -> None:
 def test_tokens_that_the_count_does_not_confirm_are_not_drawn() -> None:
     made = payload(tool_response("0.32.0", 3, "text_between"))
     assert (made["unit"], made["reconstructed"], made["uncertain"]) == ("piece", False, [])
+
+
+def test_texts_that_are_lost_again_and_again_are_each_at_their_own_place() -> None:
+    made = payload(CAPTURES["responses-dropped-tokens-long-vllm-0.13.0"])
+    starts = [finding["cell_start"] for finding in made["findings"] if finding["kind"] == "dropped"]
+    assert len(starts) > 100
+    assert starts == sorted(set(starts))
+
+
+def test_tokens_that_the_server_counted_and_put_nowhere_are_a_cell() -> None:
+    made = payload(CAPTURES["responses-text-swallowed-vllm-0.32.0"])
+    (cell,) = made["unsent"]
+    (finding,) = made["findings"]
+    assert (cell["label"], cell["at"]) == ("+ 3 tokens", made["count"] - 1)
+    assert (finding["cell_start"], finding["cell_end"]) == (cell["at"], cell["at"] + 1)
+    assert made["sent"] == made["count"] - 1
+
+
+@pytest.mark.parametrize(
+    ("capture", "per_event"),
+    [
+        (CAPTURES[TOOL], 3),
+        (CAPTURES[WHOLE], 2),
+        (CAPTURES[RESPONSES], None),  # nobody sent the IDs, so no event says how many it brought
+        (loads(b"[200005, 17196, 200008, 12194, 200002]", "ids.json"), None),
+        (BODY, None),
+    ],
+)
+def test_tokens_per_event_are_said_only_where_events_brought_them(
+    capture: Capture, per_event: int | None
+) -> None:
+    assert payload(capture)["pipelines"][0]["per_event"] == per_event
 
 
 def test_a_text_lost_over_several_messages_is_found_among_reconstructed_tokens() -> None:

@@ -10,6 +10,7 @@ from pathlib import PurePath
 from typing import Final
 
 from inspector.analysis.audit import Finding, Severity
+from inspector.analysis.metrics import most_per_event
 from inspector.capture.redaction import redact
 from inspector.capture.version import __version__
 from inspector.inspection.inspection import Inspection
@@ -122,8 +123,8 @@ def _environment(result: AuditResult) -> list[tuple[str, str]]:
         ("model", str(reading.model or "unknown")),
         ("evidence", result.choice.evidence.words),
     ]
-    if result.figures.tokens_per_event_max:
-        rows.append(("tokens per event", f"up to {result.figures.tokens_per_event_max}"))
+    if most := most_per_event(reading, result.choice):
+        rows.append(("tokens per event", f"up to {most}"))
     if reading.stream.fingerprint:
         rows.append(("system_fingerprint", reading.stream.fingerprint))
     rows.extend(

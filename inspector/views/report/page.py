@@ -200,7 +200,6 @@ def _timing(metrics: Figures, arrivals: Sequence[tuple[float, int]]) -> str:
         ("tokens", f"{metrics.tokens:,}"),
         ("gap, median", fine_duration(metrics.gap_p50_s)),
         ("gap, longest", fine_duration(metrics.gap_max_s)),
-        ("tokens per event", f"up to {metrics.tokens_per_event_max:,}"),
     ]
     if metrics.tokens_per_s is not None:
         rows.insert(2, ("tokens per second", f"{metrics.tokens_per_s:,.1f}"))

@@ -277,6 +277,7 @@ def _placed(picture: Pipeline, places: Sequence[int], count: int) -> Pipeline:
     """The picture of one side in the row."""
     return {
         "server": picture["server"],
+        "per_event": picture["per_event"],
         "lanes": [
             {
                 **lane,

@@ -15,12 +15,12 @@ from inspector.analysis.reading import ChoiceReading, Evidence
 from inspector.inspection.inspection import Examined
 from inspector.protocol.harmony.vocab import MARKERS
 from inspector.views.payload import CellSpan, LogprobRow, Payload, Pipeline, Tables
-from inspector.views.strip.findings import event_of_cells, piece_span, reconstructed_span, strip_finding
+from inspector.views.strip.findings import event_of_cells, piece_span, reconstructed_spans, strip_finding
 from inspector.views.strip.growth import grown, reconstruction_row
 from inspector.views.strip.logprobs import logprobs
 from inspector.views.strip.pipeline import piece_pipeline, token_pipeline
 from inspector.views.strip.transcript import transcript_cells
-from inspector.views.strip.unsent import add_unsent, rejected_span
+from inspector.views.strip.unsent import add_unseen, add_unsent, is_unseen, rejected_span
 
 
 def strip(
@@ -49,16 +49,19 @@ def strip(
             add_unsent(cells, cells["blocks"], stopped, reading.arrival_s)
     sent = cells["count"] - len(cells["unsent"])
     times = [event.at_s for event in reading.events if event.at_s is not None]
-    events = event_of_cells(cells)[:sent] if cells["unit"] == "piece" else []
+    spans: list[CellSpan] = [{} for _ in of_choice]
+    if cells["unit"] == "piece":
+        events = event_of_cells(cells)[:sent]
+        spans = [piece_span(finding, cells, pipeline, events) for finding in of_choice]
+    elif choice.rebuilt is not None:
+        spans = list(reconstructed_spans(of_choice, cells, examined.alignments[choice.index]))
     rows = []
-    for finding in of_choice:
-        span: CellSpan = {}
+    for finding, by_text in zip(of_choice, spans, strict=True):
+        span = by_text
         if stopped is not None and is_rejection(finding):
             span = rejected_span(stopped, sent)
-        elif cells["unit"] == "piece":
-            span = piece_span(finding, cells, pipeline, events)
-        elif choice.rebuilt is not None:
-            span = reconstructed_span(finding, cells, examined.alignments[choice.index])
+        elif is_unseen(finding):
+            span = add_unseen(cells, finding)
         rows.append(strip_finding(finding, examined.situation, span))
     columns = logprobs(reading, choice, cells)
     logprob_row: LogprobRow = {} if columns is None else {"logprobs": columns}

@@ -1,10 +1,11 @@
 """Findings as the strip shows them, and the cells of those that are about texts or events, not tokens."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from inspector.analysis.alignment import Alignment, FateState
+from inspector.analysis.alignment import Alignment, Fate, FateState
 from inspector.analysis.audit import KINDS, Finding, Kind
 from inspector.issues import Situation
 from inspector.views.payload import Cells, CellSpan, FindingRow, Pipeline
@@ -68,20 +69,45 @@ def piece_span(finding: Finding, cells: Cells, pipeline: Pipeline, events: Seque
     return {"cell_start": inside[0], "cell_end": inside[-1] + 1} if inside else _NOWHERE
 
 
-def reconstructed_span(finding: Finding, cells: Cells, laid: Alignment | None) -> CellSpan:
-    """The cells of a finding from texts and events, among reconstructed tokens."""
-    if finding.token_start is not None:
-        return {}
+def reconstructed_spans(
+    findings: Sequence[Finding], cells: Cells, laid: Alignment | None
+) -> Iterator[CellSpan]:
+    """The cells of findings from texts and events, among reconstructed tokens.
+
+    A text may be lost more than once: each finding of a field is behind the one before.
+    """
     lost = [] if laid is None else [fate for fate in laid.fates if fate.state not in _NOT_LOST]
-    for first in range(len(lost)):
-        # What the final object has in one field may be of several messages.
+    of_field: defaultdict[str | None, list[Fate]] = defaultdict(list)
+    for fate in lost:
+        of_field[fate.field].append(fate)
+    behind: defaultdict[str | None, int] = defaultdict(int)
+    for finding in findings:
+        own = of_field[finding.field]
+        if finding.token_start is not None:
+            yield {}
+        elif (place := _place(finding, own, behind[finding.field]) or _place(finding, own, 0)) is not None:
+            behind[finding.field] = place[1]
+            yield {"cell_start": own[place[0]].start, "cell_end": own[place[1] - 1].end}
+        elif (place := _place(finding, lost, 0)) is not None:
+            yield {"cell_start": lost[place[0]].start, "cell_end": lost[place[1] - 1].end}
+        else:
+            yield _of_events(finding, cells)
+
+
+def _place(finding: Finding, fates: Sequence[Fate], after: int) -> tuple[int, int] | None:
+    """The first fates that are the text of a finding; one text of a field may be of several messages."""
+    for first in range(after, len(fates)):
         rest = finding.generated or ""
-        for fate in lost[first:]:
-            if not rest or not rest.startswith(fate.generated):
+        for place in range(first, len(fates)):
+            if not rest or not rest.startswith(fates[place].generated):
                 break
-            rest = rest.removeprefix(fate.generated)
+            rest = rest.removeprefix(fates[place].generated)
             if not rest:
-                return {"cell_start": lost[first].start, "cell_end": fate.end}
+                return first, place + 1
+    return None
+
+
+def _of_events(finding: Finding, cells: Cells) -> CellSpan:
     if KINDS[finding.kind].marks or finding.event_start is None:
         return _NOWHERE
     index, starts = cells["events"]["index"], [*cells["events"]["start"], cells["count"]]

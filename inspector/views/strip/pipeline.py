@@ -13,6 +13,7 @@ from typing import Final, TypeAlias, assert_never
 
 from inspector.analysis.alignment import Alignment, Arrival, Extra, Fate, FateState
 from inspector.analysis.alignment.calls import renumbered
+from inspector.analysis.metrics import most_per_event
 from inspector.analysis.reading import ChoiceReading, Reading
 from inspector.capture.deltas import Delta
 from inspector.protocol.harmony.text import text_of
@@ -67,8 +68,9 @@ def token_pipeline(reading: Reading, choice: ChoiceReading, alignment: Alignment
     numbers = {field: number for number, field in enumerate(fields)}
     return {
         "server": server_name(reading),
+        "per_event": most_per_event(reading, choice),
         "lanes": lanes,
-        "fates": list(_fates(choice, fates, numbers)),
+        "fates": list(_fates(choice, fates, numbers, parsed=not reading.spec.raw)),
     }
 
 
@@ -93,6 +95,7 @@ def piece_pipeline(reading: Reading, choice: ChoiceReading) -> Pipeline:
     labels = lane_labels(choice, list(cells))
     return {
         "server": server_name(reading),
+        "per_event": None,
         "lanes": [
             {"field": field, "label": label, "pieces": lane}
             for (field, lane), label in zip(cells.items(), labels, strict=True)
@@ -113,6 +116,7 @@ def changes(before: Pipeline | None, after: Pipeline) -> PipelineChange:
     kept = 0 if before is None else same_items(before["fates"], after["fates"])
     return {
         "server": after["server"],
+        "per_event": after["per_event"],
         "lanes": lanes,
         "fates": {"from": kept, "items": after["fates"][kept:]},
     }
@@ -127,7 +131,9 @@ def same_items(before: Sequence[object], after: Sequence[object]) -> int:
 
 
 def server_name(reading: Reading) -> str:
-    """The name on the server's bar."""
+    """The name on the server's bar; empty where there is none."""
+    if not reading.spec.delivers:
+        return ""
     return reading.server_label if reading.server_version else "the server"
 
 
@@ -183,6 +189,8 @@ def _fates(
     choice: ChoiceReading,
     fates: Sequence[Fate],
     lanes: Mapping[str, int],
+    *,
+    parsed: bool,
 ) -> Iterator[FateRun]:
     """A fate for every token: that of the alignment, else what its place in the message tells.
 
@@ -197,7 +205,7 @@ def _fates(
             for cell in range(message.body, message.end):
                 if choice.tokens.ids[cell] not in MARKERS:
                     by_cell[cell] = unknown
-    for run in choice.transcript.rejected_runs:
+    for run in choice.transcript.rejected_runs if parsed else ():
         by_cell[run.start : run.end] = [rejected] * (run.end - run.start)
     # Of two fates of one token the one counts that brought it into a field, else the first one.
     arrived_first = sorted(fates, key=lambda fate: fate.delivered_in is None)

@@ -71,6 +71,7 @@ def transcript_cells(
     }
     pipeline: Pipeline = {
         "server": f"{server_name(reading)}: everything passed through",
+        "per_event": None,
         "lanes": [
             {"field": field, "label": label, "pieces": [] if place else [(0, count, None, "")]}
             for place, (field, label) in enumerate(zip(lanes, labels, strict=True))

@@ -1,11 +1,13 @@
-"""Cells of the token strip for tokens that the server's error names but the server never sent."""
+"""Cells for tokens that the server never sent: its error names them, or its count has them."""
 
 from collections.abc import Callable, Mapping
 from typing import Final, Literal
 
-from inspector.analysis.audit import Rejection
+from inspector.analysis.audit import Finding, Rejection
+from inspector.analysis.audit.facts import UnexplainedCount
 from inspector.analysis.audit.rejection import UnsentKind
 from inspector.analysis.audit.wording import unsent_words
+from inspector.capture.formats import count
 from inspector.protocol.harmony.text import text_of
 from inspector.views.payload import Block, CellSpan, Columns, UnsentCell
 from inspector.views.strip.texts import vocabulary
@@ -34,6 +36,7 @@ def add_unsent(
             "kind": _KINDS[kind],
             "id": token_id if kind is UnsentKind.TOKEN else None,
             "text": texts[kind],
+            "label": "" if texts[kind] else "not sent",
             "words": words[kind],
         }
         for place, kind in enumerate(stopped.unsent, sent)
@@ -49,6 +52,25 @@ def add_unsent(
         events["start"].append(sent)
         events["at"] = None if events["at"] is None or at is None else [*events["at"], at]
     _add_block(blocks, stopped, sent, len(cells))
+
+
+def is_unseen(finding: Finding) -> bool:
+    """Whether the server counted tokens that the messages of its final object do not have."""
+    return finding.reconstructed and isinstance(finding.facts, UnexplainedCount)
+
+
+def add_unseen(columns: Columns, finding: Finding) -> CellSpan:
+    """Add one cell for the tokens that the server counted and put nowhere; where they were is unknown."""
+    assert isinstance(finding.facts, UnexplainedCount)  # noqa: S101 -- see `is_unseen`
+    amount, at = count(finding.facts.counted - finding.facts.seen, "token"), columns["count"]
+    words = f"{amount} that the server counted and delivered in no field; their place is unknown"
+    columns["unsent"].append(
+        {"at": at, "kind": "gap", "id": None, "text": "", "label": f"+ {amount}", "words": words}
+    )
+    columns["count"] += 1
+    if columns["ids"] is not None:
+        columns["ids"].append(None)
+    return {"cell_start": at, "cell_end": at + 1}
 
 
 def _add_block(blocks: list[Block], stopped: Rejection, sent: int, unsent: int) -> None:
@@ -69,6 +91,7 @@ def _add_block(blocks: list[Block], stopped: Rejection, sent: int, unsent: int) 
             "content_type": None,
             "complete": False,
             "reason": stopped.words,
+            "quoted": True,
             "state": "header" if stopped.error.reason.in_header else "between messages",
             "culprit": stopped.culprit or (None if stopped.header is not None else (sent, end)),
         }

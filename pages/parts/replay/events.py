@@ -35,7 +35,7 @@ def events(session: Session, inspection: Inspection, choice: int, payload: Paylo
         {
             "event": row["event"],
             "time, ms": None if row["arrival_s"] is None else round(row["arrival_s"] * 1000, 1),
-            "tokens": _span(choice_reading.tokens.events, row["event"]),
+            "tokens": _span(choice_reading.tokens.events, row["event"]) if choice_reading.has_ids else None,
             "kind": row["name"] or row["kind"],
             "delivered text, or data": _delivered(choice_reading, row["event"]) or row["data"][:200],
         }

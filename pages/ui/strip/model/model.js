@@ -49,8 +49,8 @@ export class Model {
       ...payload,
       from: 0,
       blocks: { from: 0, items: payload.blocks },
-      pipelines: payload.pipelines.map(({ server, lanes, fates }) => ({
-        server,
+      pipelines: payload.pipelines.map(({ lanes, fates, ...server }) => ({
+        ...server,
         lanes: lanes.map((lane) => ({ ...lane, from: 0 })),
         fates: { from: 0, items: fates },
       })),

@@ -56,6 +56,8 @@ export interface Block {
   state?: string;
   /** Cells that the parser rejected. */
   culprit?: [number, number] | null;
+  /** Whether the words are those of the server's own error. */
+  quoted?: boolean;
   /** Number of the message on its side of a comparison; elsewhere messages are counted as they stand. */
   message?: number | null;
   /** True for the rest of a message that an earlier block of the comparison began. */
@@ -78,7 +80,10 @@ export interface Lane {
 
 /** What a server made of the cells. */
 export interface Pipeline {
+  /** Empty for a list of token IDs, which no server delivered. */
   server: string;
+  /** Tokens of the fullest event; null where that was not measured. */
+  per_event: number | null;
   /** In the order in which they appear in the stream. */
   lanes: Lane[];
   /** They cover every cell once. */
@@ -102,18 +107,21 @@ export interface LaneChange {
 /** What an audit adds to a `Pipeline`, or changes at its end. */
 export interface PipelineChange {
   server: string;
+  per_event: number | null;
   /** All lanes. */
   lanes: LaneChange[];
   fates: FateChange;
 }
 
-/** A cell that stands for what the server never sent and its error names. */
+/** A cell that stands for what the server never sent: its error names it, or its count has it. */
 export interface UnsentCell {
   /** The cell. */
   at: number;
   kind: "gap" | "token" | "header";
   id: number | null;
   text: string;
+  /** What stands in the cell where it has no text. */
+  label: string;
   /** What it is, in a sentence. */
   words: string;
 }

@@ -26,7 +26,9 @@ export class Picture {
   /** @param {Model} model */
   constructor(model) {
     this.#model = model;
-    this.server = "";
+    this.server = "the server"; // none where it is empty: a list of token IDs
+    /** @type {number | null} tokens of the fullest event, where that was measured */
+    this.perEvent = null;
     /** @type {PictureLane[]} */
     this.lanes = [];
     /** @type {FateRun[]} */
@@ -143,8 +145,9 @@ export class Picture {
    * Take what an audit told. Returns the first cell that may look different.
    * @param {PipelineChange} change
    */
-  change({ server, lanes, fates }) {
-    this.server = server || "the server";
+  change({ server, per_event, lanes, fates }) {
+    this.server = server;
+    this.perEvent = per_event;
     this.lanes = lanes.map(({ field, label, from, pieces }, number) => {
       const kept = from ? this.lanes[number].pieces.slice(0, from) : [];
       return { field, label, hue: fieldHue(field), pieces: kept.concat(pieces) };

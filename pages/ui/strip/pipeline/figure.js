@@ -5,6 +5,7 @@ import { HEIGHT, rowsOf } from "./rows.js";
 import { Slots } from "./slots.js";
 
 /** @import { Elements } from "../elements.js" */
+/** @import { Picture } from "../model/picture.js" */
 /** @import { Model } from "../model/model.js" */
 /** @import { TextWidth } from "../layout/sizes.js" */
 
@@ -75,7 +76,33 @@ export class Figure {
   }
 
   get rows() {
-    return rowsOf(this.model?.pictures ?? [], this.gutter === 0);
+    return rowsOf(this.model?.pictures ?? [], this.gutter === 0, (picture) => this.#lanesInView(picture));
+  }
+
+  /**
+   * The lanes in which a cell of the view stands or is missing; all of them where cells are too small to tell.
+   * @param {Picture} picture
+   */
+  #lanesInView(picture) {
+    const { slots, model } = this;
+    if (!slots || !model || this.scale < LEGIBLE) return new Set(picture.lanes.keys());
+    /** @type {Set<number>} */
+    const lanes = new Set();
+    const [first, last] = [slots.at(this.left), slots.at(this.left + this.room / this.scale)];
+    for (let k = Math.max(0, first); k <= last; k++) {
+      const inserted = slots.inserted.get(k);
+      if (inserted) {
+        if (model.pictures[inserted.picture] === picture) lanes.add(inserted.lane);
+        continue;
+      }
+      for (let i = slots.starts[k]; i < slots.ends[k]; i++) {
+        for (const lane of [picture.ownLane(i), picture.laneOf(i)]) if (lane !== null) lanes.add(lane);
+      }
+    }
+    for (const { start, lane } of picture.spans) {
+      if (start < slots.cells && slots.slotOf[start] >= first && slots.slotOf[start] <= last) lanes.add(lane);
+    }
+    return lanes;
   }
 
   /** Pixels of the slots that the view would show at full size. */

@@ -1,12 +1,12 @@
 // Paints the pipeline: each token as a box where it is legible, and bands of one colour where it is not.
 
-import { duration } from "../../numbers.js";
+import { count, duration, NUMBER } from "../../numbers.js";
 import { plainText } from "../../text.js";
 import { inkOf, penOf } from "../draw/canvas.js";
 import { blockHue } from "../model/blocks.js";
 import { ARRIVED, columnsOf, HOLE, STRAY } from "./pixel-column.js";
-import { HEIGHT, LANES_SHOWN, laneTop, modelTop } from "./rows.js";
-import { CELL, FONT, INSERT, MOST, PILL, PILL_FONT } from "./slots.js";
+import { HEIGHT, laneTop, modelTop } from "./rows.js";
+import { CELL, FONT, INSERT, PILL_FONT } from "./slots.js";
 
 /** @import { Model } from "../model/model.js" */
 /** @import { PixelColumn } from "./pixel-column.js" */
@@ -65,6 +65,10 @@ class Painter {
     };
     this.pen = penOf(canvas, scene.width, scene.rows.height);
     this.legible = scene.scale >= LEGIBLE;
+    /** @type {(() => void)[]} words beside cells, to be drawn last */
+    this.labels = [];
+    /** @type {Map<number, number>} by height how far to the right words stand */
+    this.worded = new Map();
     const { slots, left, scale, width, gutter } = scene;
     this.first = Math.max(0, slots.at(left - 8));
     this.last = slots.at(left + (width - gutter) / scale);
@@ -77,7 +81,8 @@ class Painter {
     pen.beginPath();
     pen.rect(scene.gutter, 0, scene.width - scene.gutter, scene.rows.height);
     pen.clip();
-    for (const server of scene.rows.servers) this.#bar(server);
+    for (const [number, server] of scene.rows.servers.entries())
+      this.#bar(server, scene.model.pictures[number]);
     if (this.legible) this.#boxes();
     else this.#bands();
     this.#times();
@@ -101,20 +106,33 @@ class Painter {
   #tracks() {
     const { pen, scene } = this;
     pen.fillStyle = this.ink("line");
-    for (const { lanes } of scene.rows.servers) {
-      for (const top of lanes)
+    for (const { rows } of scene.rows.servers) {
+      for (const { top } of rows)
         pen.fillRect(scene.gutter, top + HEIGHT.box / 2, scene.width - scene.gutter, 1);
     }
   }
 
-  /** @param {ServerRows} server */
-  #bar({ bar }) {
+  /**
+   * The bar of a server; where there is none, its outline.
+   * @param {ServerRows} server
+   * @param {Picture | undefined} picture
+   */
+  #bar({ bar }, picture) {
     const { pen, scene } = this;
-    pen.fillStyle = this.ink("bar");
     pen.beginPath();
+    if (picture?.server === "") {
+      pen.roundRect(scene.gutter + 0.5, bar + 0.5, scene.width - scene.gutter - 1, HEIGHT.bar - 1, 4);
+      pen.setLineDash([5, 4]);
+      pen.lineWidth = 1;
+      pen.strokeStyle = this.ink("line-strong");
+      pen.stroke();
+      pen.setLineDash([]);
+      return;
+    }
+    pen.fillStyle = this.ink("bar");
     pen.roundRect(scene.gutter, bar, scene.width - scene.gutter, HEIGHT.bar, 4);
     pen.fill();
-    if (!this.legible || !scene.model.rules) return;
+    if (!this.legible || (picture?.perEvent ?? 0) < 2) return;
     pen.fillStyle = this.ink("bar-text");
     pen.globalAlpha = 0.45;
     for (let k = Math.max(this.first, 1); k <= this.last; k++) {
@@ -139,6 +157,7 @@ class Painter {
     for (const [number, { spans }] of scene.model.pictures.entries()) {
       for (const span of spans) this.#span(span, scene.rows.servers[number]);
     }
+    for (const label of this.labels) label(); // over all lines that cross them
   }
 
   /** @param {Slot} slot */
@@ -166,17 +185,18 @@ class Painter {
   #cell(slot, k) {
     const { model, rows } = this.scene;
     const i = slot.start;
-    const hue = blockHue(model.blockAt(i));
+    const block = model.blockAt(i);
+    const hue = blockHue(block);
     const y = this.#modelTop(i);
     const fates = model.pictures.map((picture) => picture.fateOf(i));
     for (const [number, picture] of model.pictures.entries()) {
       if (fates.length > 1 && fates[number] === "pending") continue; // this server's stream does not have it
       this.#fall(slot, picture, rows.servers[number], k);
     }
-    if (model.blockAt(i).kind === "field" && fates[0] !== "lost") {
+    if (block.kind === "field" && fates[0] !== "lost") {
       this.#box(slot, y, { line: "line-strong", dash: [2, 3], text: "faint", label: "?" });
-    } else if (fates.includes("rejected") || fates.includes("unsent")) {
-      const line = fates.includes("rejected") ? "loss" : "line-strong";
+    } else if (block.kind === "refused" || fates.includes("rejected") || fates.includes("unsent")) {
+      const line = fates.includes("unsent") ? "line-strong" : "loss";
       this.#box(slot, y, {
         line,
         dash: [4, 3],
@@ -203,7 +223,8 @@ class Painter {
     const { fallen } = this.scene;
     const i = slot.start;
     const fate = picture.fateOf(i);
-    if (fate === "framing") return;
+    if (this.scene.model.blockAt(i).kind === "refused") this.#refusal(slot, picture, server, k);
+    if (fate === "framing" || picture.server === "") return;
     const [own, lane, sign] = [picture.ownLane(i), picture.laneOf(i), picture.signOf(i)];
     const model = this.#modelTop(i);
     const from = server.down > 0 ? model + HEIGHT.box : model;
@@ -249,7 +270,7 @@ class Painter {
    * @param {string} ink
    */
   #caption(slot, picture, server, k, ink) {
-    const { slots, model } = this.scene;
+    const { slots } = this.scene;
     const i = slot.start;
     const [fate, sign] = [picture.fateOf(i), picture.signOf(i)];
     const other = (/** @type {1 | -1} */ step) => {
@@ -260,24 +281,119 @@ class Painter {
       if (n < 0 || n >= slots.length || slots.kinds[n] !== CELL) return true;
       return picture.fateOf(slots.starts[n]) !== fate || picture.signOf(slots.starts[n]) !== sign;
     };
-    if (fate === "misrouted" && other(1)) {
-      const y = laneTop(server, picture.laneOf(i) ?? 0) + HEIGHT.box / 2;
-      this.#onGround("← wrong field", this.#x(slot.x + slot.width) + 8, y, ink);
-    }
+    if (fate === "misrouted" && other(1)) this.#astray(k, picture, server, ink);
     if ((fate === "lost" || fate === "left_out") && other(-1)) {
       const y = server.bar + (server.down > 0 ? HEIGHT.bar + 9 : -9);
       const words = sign === "unserved" ? "no field for it" : "lost";
-      this.#word(slot, fate === "left_out" ? "left out: stop string" : words, y, ink);
+      this.#below(slot, fate === "left_out" ? "left out: stop string" : words, y, ink);
     }
-    const { reason, start } = model.blockAt(i);
-    if (fate === "rejected" && (i === start || model.unsent.has(i) || slots.kinds[k - 1] === PILL)) {
-      const y = server.down > 0 ? server.bar - 9 : server.bar + HEIGHT.bar + 9;
-      const words = plainText(reason || "rejected", 80);
-      const { pen } = this;
-      pen.font = SMALL_FONT;
-      const [x, wide] = [this.#x(slot.x), pen.measureText(words).width];
-      this.#text(words, Math.max(this.scene.gutter + 4, Math.min(x, this.scene.width - wide - 4)), y, ink);
+  }
+
+  /**
+   * Words beside text in a lane that is not its own: behind it, else before it, else none.
+   * @param {number} k the last slot of the text
+   * @param {Picture} picture
+   * @param {ServerRows} server
+   * @param {string} ink
+   */
+  #astray(k, picture, server, ink) {
+    const { slots, model } = this.scene;
+    const lane = picture.laneOf(slots.starts[k]) ?? 0;
+    const stands = (/** @type {number} */ n) => {
+      const inserted = slots.inserted.get(n);
+      if (inserted) return model.pictures[inserted.picture] === picture && inserted.lane === lane;
+      const i = slots.starts[n];
+      return slots.kinds[n] === CELL && (picture.laneOf(i) === lane || picture.ownLane(i) === lane);
+    };
+    let first = k;
+    while (first > 0 && stands(first - 1) && picture.fateOf(slots.starts[first - 1]) === "misrouted") first--;
+    const y = laneTop(server, lane) + HEIGHT.box / 2;
+    const wide = this.#wide("← wrong field") + 16;
+    const [begin, end] = [this.#x(slots.xs[first]), this.#x(slots.xs[k] + slots.widths[k])];
+    if (this.#edge(k, 1, stands) - end >= wide) {
+      this.labels.push(() => this.#onGround("← wrong field", end + 8, y, ink));
+    } else if (begin - this.#edge(first, -1, stands) >= wide) {
+      this.labels.push(() => this.#onGround("wrong field →", begin - wide + 8, y, ink));
     }
+  }
+
+  /**
+   * Why a token is rejected, above the bar between the lines of other tokens: the words of the server's error where
+   * it has one.
+   * @param {Slot} slot
+   * @param {Picture} picture
+   * @param {ServerRows} server
+   * @param {number} k
+   */
+  #refusal(slot, picture, server, k) {
+    const { slots, model } = this.scene;
+    const { culprit, start, reason, quoted, state } = model.blockAt(slot.start);
+    let first = culprit?.[0] ?? start;
+    if (model.unsentOf(first)?.kind === "gap") first++;
+    if (slot.start !== first) return;
+    const inHeader = state?.startsWith("header");
+    const words = quoted
+      ? `“${plainText(reason, 80)}”`
+      : inHeader
+        ? "not a header of Harmony"
+        : "<|start|> expected";
+    const falls = (/** @type {number} */ n) =>
+      slots.kinds[n] === CELL &&
+      model.blockAt(slots.starts[n]).kind !== "refused" &&
+      picture.fateOf(slots.starts[n]) !== "framing";
+    const [left, right] = [this.#edge(k, -1, falls) + 6, this.#edge(k, 1, falls) - 6];
+    const fitted = this.#fitted(words, right - left);
+    const x = Math.max(left, Math.min(this.#x(slot.x), right - this.#wide(fitted)));
+    const y = server.down > 0 ? server.bar - 9 : server.bar + HEIGHT.bar + 9;
+    this.labels.push(() => this.#text(fitted, x, y, "loss"));
+  }
+
+  /**
+   * Where the next slot to one side ends or begins for which something holds, else the edge of the view.
+   * @param {number} k
+   * @param {1 | -1} step
+   * @param {(k: number) => boolean} holds
+   */
+  #edge(k, step, holds) {
+    const { slots, shown, gutter, width } = this.scene;
+    for (let n = k + step; n >= this.first && n <= this.last && slots.ranks[n] < shown; n += step) {
+      if (holds(n)) return this.#x(slots.xs[n] + (step > 0 ? 0 : slots.widths[n]));
+    }
+    return step > 0 ? width : gutter;
+  }
+
+  /**
+   * Words centred below a cell, within the view, unless there are some already.
+   * @param {Slot} slot
+   * @param {string} words
+   * @param {number} y
+   * @param {string} ink
+   */
+  #below(slot, words, y, ink) {
+    const { gutter, width } = this.scene;
+    const wide = this.#wide(words);
+    const x = Math.max(gutter + 2, Math.min(this.#middle(slot) - wide / 2, width - wide - 2));
+    if (x < (this.worded.get(y) ?? 0) + 6) return;
+    this.worded.set(y, x + wide);
+    this.labels.push(() => this.#text(words, x, y, ink));
+  }
+
+  /** @param {string} words */
+  #wide(words, font = SMALL_FONT) {
+    this.pen.font = font;
+    return this.pen.measureText(words).width;
+  }
+
+  /**
+   * As much of a text as a width has room for; its beginning is what says something.
+   * @param {string} words
+   * @param {number} room
+   */
+  #fitted(words, room, font = SMALL_FONT) {
+    if (this.#wide(words, font) <= room) return words;
+    const letters = Array.from(words);
+    while (letters.length && this.#wide(`${letters.join("")}…`, font) > room) letters.pop();
+    return letters.length > 2 ? `${letters.join("")}…` : "";
   }
 
   /** @param {Slot} slot */
@@ -339,12 +455,11 @@ class Painter {
     pen.save();
     pen.clip(outline);
     if (hatch) this.#hatch(x, y, width, hatch);
-    pen.font = font;
+    const words = this.#fitted(label ?? slot.label, width - 1, font);
     pen.fillStyle = this.ink(text);
     pen.textBaseline = "middle";
-    const cut = slot.width === MOST; // its text may be longer: the beginning is what says something
-    pen.textAlign = cut ? "left" : "center";
-    pen.fillText(label ?? slot.label, cut ? x + 10 : x + width / 2, y + HEIGHT.box / 2 + 0.5);
+    pen.textAlign = "center";
+    pen.fillText(words, x + width / 2, y + HEIGHT.box / 2 + 0.5);
     pen.restore();
     pen.setLineDash(dash);
     pen.lineWidth = thick;
@@ -581,21 +696,20 @@ class Painter {
     const { rows, model, gutter } = scene;
     for (const [number, server] of rows.servers.entries()) {
       const picture = model.pictures[number];
-      const most = model.events.mostPerEvent;
-      const steps =
-        !model.rules || !picture || model.unit === "piece"
-          ? ""
-          : most > 1
-            ? ` · up to ${most} tokens a step`
-            : " · one token a step";
-      const name = picture?.server ?? "the server";
+      const most = picture?.perEvent ?? 0;
+      const events = most > 1 ? ` · up to ${NUMBER.format(most)} tokens per event` : "";
       const y = server.bar + HEIGHT.bar / 2;
-      this.#onGround(name + steps, (gutter || 8) + 10, y, "bar-text", "bar", NAME_FONT);
-      for (const [lane, { label, hue }] of (picture?.lanes ?? []).entries()) {
-        if (lane >= LANES_SHOWN) break;
-        const more = (picture?.lanes.length ?? 0) - lane;
-        const title = lane === LANES_SHOWN - 1 && more > 1 ? `${more} more` : label;
-        this.#name(title, laneTop(server, lane), hue);
+      const x = (gutter || 8) + 10;
+      if (picture?.server === "")
+        this.#onGround("no server: a list of token IDs", x, y, "faint", "ground", NAME_FONT);
+      else this.#onGround((picture?.server ?? "the server") + events, x, y, "bar-text", "bar", NAME_FONT);
+      for (const { top, lanes } of server.rows) {
+        const lane = picture?.lanes[lanes[0]];
+        if (lane) this.#name(lanes.length > 1 ? `${lanes.length} more` : lane.label, top, lane.hue);
+      }
+      if (server.folded && number === rows.servers.length - 1) {
+        const words = `${count(server.folded, "more field")}, without tokens in view`;
+        this.#text(words, 0, rows.height - 9, "faint");
       }
     }
     if (gutter) this.#name("the model wrote", rows.model, "text");

@@ -3,47 +3,86 @@
 
 /** @import { Picture } from "../model/picture.js" */
 
-/** @typedef {{ bar: number, lanes: number[], down: 1 | -1 }} ServerRows top edges; `down` is where tokens fall */
+/**
+ * Top edges: of the bar, of each lane, and of each row with its lanes; `down` is where tokens fall.
+ * @typedef {{ bar: number, lanes: number[], rows: { top: number, lanes: number[] }[], folded: number, down: 1 | -1 }}
+ *   ServerRows
+ */
 /** @typedef {{ time: number, model: number, servers: ServerRows[], height: number }} Rows */
 
 export const HEIGHT = { box: 24, bar: 26, time: 20, map: 12 };
-export const LANES_SHOWN = 12; // lanes with a row of their own; more share the last one
+const LANES_SHOWN = 6; // lanes with a row of their own
+const ROWS = 4; // of more lanes, for those with tokens in view; the last row is for all that have none of their own
 const FALL = 46; // pixels between the tokens and a bar
 const BELOW = 16; // between a bar and its first lane
 const STEP = 36; // from lane to lane
 const PARTED = 9; // of a token that one server alone has, towards that server
 const LABEL = 16; // room for a lane's name above it, where there is none beside it
+const NOTE = 20; // for how many lanes have no row
 
 /**
  * @param {readonly Picture[]} pictures
  * @param {boolean} narrow
+ * @param {(picture: Picture) => Iterable<number>} [inView] the lanes that have tokens in view
  * @returns {Rows}
  */
-export function rowsOf(pictures, narrow) {
+export function rowsOf(pictures, narrow, inView = ({ lanes }) => lanes.keys()) {
   const step = STEP + (narrow ? LABEL : 0);
-  const servers = pictures.length ? pictures : [null];
-  const counts = servers.map((picture) => Math.max(1, Math.min(LANES_SHOWN, picture?.lanes.length ?? 1)));
+  const below = BELOW + (narrow ? LABEL : 0);
+  const all = (pictures.length ? pictures : [null]).map((picture) => lanesByRow(picture, inView));
   let y = HEIGHT.map + 4;
   const time = y;
   y += HEIGHT.time;
   /** @type {ServerRows[]} */
-  const rows = [];
-  if (servers.length > 1) {
-    const bottom = y + counts[0] * step + BELOW;
-    const lanes = Array.from(
-      { length: counts[0] },
-      (_, k) => bottom - BELOW - (k + 1) * step + step - HEIGHT.box,
-    );
-    rows.push({ bar: bottom, lanes, down: -1 });
-    y = bottom + HEIGHT.bar + FALL;
+  const servers = [];
+  if (all.length > 1) {
+    const bar = y + all[0].length * step + BELOW;
+    servers.push(placed(bar, all[0], pictures[0], (row) => bar - BELOW - row * step - HEIGHT.box, -1));
+    y = bar + HEIGHT.bar + FALL;
   }
   const model = y;
-  y += HEIGHT.box;
-  const bar = y + FALL;
-  y = bar + HEIGHT.bar + BELOW + (narrow ? LABEL : 0);
-  const lanes = Array.from({ length: /** @type {number} */ (counts.at(-1)) }, (_, k) => y + k * step);
-  rows.push({ bar, lanes, down: 1 });
-  return { time, model, servers: rows, height: /** @type {number} */ (lanes.at(-1)) + HEIGHT.box + 10 };
+  const bar = y + HEIGHT.box + FALL;
+  y = bar + HEIGHT.bar + below;
+  const last = all[all.length - 1];
+  servers.push(placed(bar, last, pictures[all.length - 1], (row) => y + row * step, 1));
+  const note = pictures.some(({ lanes }) => lanes.length > LANES_SHOWN) ? NOTE : 0;
+  const end = last.length ? y + (last.length - 1) * step + HEIGHT.box : bar + HEIGHT.bar;
+  return { time, model, servers, height: end + 10 + note };
+}
+
+/**
+ * The lanes of each row, in order; a row is kept for those that the view does not show.
+ * @param {Picture | null} picture
+ * @param {(picture: Picture) => Iterable<number>} inView
+ * @returns {number[][]}
+ */
+function lanesByRow(picture, inView) {
+  if (picture?.server === "") return [];
+  const count = picture?.lanes.length ?? 0;
+  if (!picture || count <= LANES_SHOWN)
+    return Array.from({ length: Math.max(1, count) }, (_, lane) => [lane]);
+  /** @type {number[][]} */
+  const rows = Array.from({ length: ROWS }, () => []);
+  let row = 0;
+  for (const lane of [...inView(picture)].sort((a, b) => a - b)) rows[Math.min(row++, ROWS - 1)].push(lane);
+  return rows;
+}
+
+/**
+ * @param {number} bar
+ * @param {number[][]} byRow
+ * @param {Picture | undefined} picture
+ * @param {(row: number) => number} topOf
+ * @param {1 | -1} down
+ * @returns {ServerRows}
+ */
+function placed(bar, byRow, picture, topOf, down) {
+  const rows = byRow.map((lanes, row) => ({ top: topOf(row), lanes }));
+  /** @type {number[]} */
+  const lanes = [];
+  for (const { top, lanes: own } of rows) for (const lane of own) lanes[lane] = top;
+  const folded = byRow.length ? Math.max(0, (picture?.lanes.length ?? 0) - byRow.flat().length) : 0;
+  return { bar, lanes, rows, folded, down };
 }
 
 /**
@@ -52,7 +91,7 @@ export function rowsOf(pictures, narrow) {
  * @param {number} lane
  */
 export function laneTop(server, lane) {
-  return server.lanes[Math.min(lane, server.lanes.length - 1)];
+  return server.lanes[lane] ?? server.rows[server.rows.length - 1]?.top ?? server.bar;
 }
 
 /**

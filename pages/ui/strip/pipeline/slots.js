@@ -27,7 +27,7 @@ const KINDS = /** @type {const} */ (["cell", "pill", "insert"]);
 const GAP = 4; // pixels between two slots
 const PAD = 12;
 const LEAST = 16;
-export const MOST = 220;
+const MOST = 220;
 const CHARACTERS = 28;
 
 export class Slots {
@@ -98,6 +98,7 @@ export class Slots {
     for (const k of this.inserted.keys()) if (k >= this.length) this.inserted.delete(k);
     const inserts = this.#inserts();
     const isFraming = (/** @type {number} */ i) => {
+      if (model.blockAt(i).kind === "refused") return false;
       for (const picture of model.pictures) if (picture.fateOf(i) === "framing") return true;
       return false;
     };
@@ -178,7 +179,7 @@ export class Slots {
     const block = model.blockAt(end - 1);
     if (block.start >= start || end - 1 < block.body) {
       const { title } = blockWords(model, block, end, end < block.body);
-      return plainText(title.replace("→ functions.", "→ "), 40);
+      return plainText(title.replace(/^.* → (functions\.)?/, "→ "), 40);
     }
     return plainText((model.textOf(end - 1) ?? "").replace(/^<\|(.*)\|>$/, "$1"), 20);
   }
@@ -190,7 +191,7 @@ export class Slots {
     let shape = id === null ? undefined : this.shapes.get(id);
     if (!shape) {
       const text = model.textOf(i);
-      const label = text ? shown(text) : model.unsentOf(i) ? "not sent" : "…";
+      const label = text ? shown(text) : (model.unsentOf(i)?.label ?? "…");
       shape = { label, width: this.textWidth(label, FONT) + PAD };
       if (id !== null) this.shapes.set(id, shape);
     }

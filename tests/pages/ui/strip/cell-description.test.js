@@ -44,7 +44,12 @@ test("reconstructed tokens say so, and name no ID where several fit", () => {
 test("two servers are named by their sides and names", () => {
   const payload = stream(4);
   const [{ lanes }] = payload.pipelines;
-  payload.pipelines.push({ server: "other", lanes, fates: [[12, 16, "misrouted", 1, 0, ""]] });
+  payload.pipelines.push({
+    server: "other",
+    per_event: null,
+    lanes,
+    fates: [[12, 16, "misrouted", 1, 0, ""]],
+  });
   const line = describeCell(new Model(payload), 13);
   assert.ok(line.endsWith("left: vLLM: in content · right: other: in reasoning, not in content"), line);
 });

@@ -43,7 +43,7 @@ test("text in the wrong field is shown where it arrived, and calls have their na
   const model = new Model({
     ...whole,
     blocks: [thought, call],
-    pipelines: [{ server: "", lanes, fates }],
+    pipelines: [{ server: "", per_event: null, lanes, fates }],
   });
   const sections = sectionsOf(model, model.count);
   assert.deepEqual(
@@ -65,7 +65,7 @@ test("a comparison has the sections of each side, with what was lost in its fiel
     [9, 11, "lost", 0, null, ""],
     [12, 13, "lost", null, null, "unserved"],
   ];
-  const pipelines = [left, right].map((fates) => ({ server: "", lanes, fates }));
+  const pipelines = [left, right].map((fates) => ({ server: "", per_event: null, lanes, fates }));
   const model = new Model({ ...whole, pipelines });
   assert.deepEqual(
     [0, 1].map((side) => sectionsOf(model, model.count, side).map(({ field }) => field)),

@@ -98,7 +98,7 @@ test("around a rejected token of finding server nothing is shown of what the oth
   const refused = (/** @type {number} */ at) =>
     block({ kind: "refused", role: null, start: at, body: at, end: at + 1, complete: false });
   const unsent = (/** @type {number} */ at, /** @type {string} */ text) =>
-    /** @type {const} */ ({ at, kind: "token", id: ids[at], text, words: "" });
+    /** @type {const} */ ({ at, kind: "token", id: ids[at], text, label: "", words: "" });
   const model = new Model({
     ...sample,
     ids,

@@ -71,7 +71,7 @@ test("changes of the end of a list are told from where the first of them begins"
 test("what only one of them tells stays", () => {
   const [first] = increments(stream(), [9]);
   const findings = { from: 0, items: [finding({})] };
-  const unsent = [{ at: 9, kind: /** @type {const} */ ("gap"), id: null, text: "", words: "" }];
+  const unsent = [{ at: 9, kind: /** @type {const} */ ("gap"), id: null, text: "", label: "", words: "" }];
   const joined = join({ ...first, unsent }, told(9, { findings, unit: null }));
   assert.deepEqual([joined.findings, joined.unsent, joined.unit], [findings, unsent, "token"]);
   assert.deepEqual(joined.pipelines, first.pipelines);

@@ -127,7 +127,7 @@ test("a run that turns out to be shorter leaves its cells", () => {
   const [picture] = model.pictures;
   const fates = { from: 1, items: [/** @type {FateRun} */ ([3, 5, "delivered", 0, 0, ""])] };
   const lanes = [{ field: "reasoning", label: "reasoning", from: 0, pieces: [] }];
-  assert.equal(picture.change({ server: "x", lanes, fates }), 3);
+  assert.equal(picture.change({ server: "x", per_event: null, lanes, fates }), 3);
   assert.deepEqual(
     [4, 5, 20].map((i) => picture.fateOf(i)),
     ["delivered", "pending", "pending"],

@@ -70,8 +70,8 @@ test("what was never sent stands behind what was", () => {
   payload.events.start.push(payload.sent);
   payload.events.at?.push(9);
   payload.unsent = [
-    { at: payload.sent, kind: "gap", id: null, text: "", words: "some are missing" },
-    { at: payload.sent + 1, kind: "token", id: 1000, text: " w", words: "not sent" },
+    { at: payload.sent, kind: "gap", id: null, text: "", label: "", words: "some are missing" },
+    { at: payload.sent + 1, kind: "token", id: 1000, text: " w", label: "", words: "not sent" },
   ];
   const model = new Model(payload);
   assert.deepEqual([model.sent, model.count], [payload.sent, payload.sent + 2]);

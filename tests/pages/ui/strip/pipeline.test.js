@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { emptyPayload } from "../../../../pages/ui/strip/model/increments.js";
 import { Model } from "../../../../pages/ui/strip/model/model.js";
-import { laneTop, modelTop, rowsOf } from "../../../../pages/ui/strip/pipeline/rows.js";
+import { HEIGHT, laneTop, modelTop, rowsOf } from "../../../../pages/ui/strip/pipeline/rows.js";
 import { Slots } from "../../../../pages/ui/strip/pipeline/slots.js";
 import { cuts, increments, stream, TABLES } from "./sample.js";
 
@@ -94,6 +94,42 @@ test("two servers stand on either side of the tokens, and a lane beyond the last
     laneTop(up, 0) < up.bar && up.bar < two.model && two.model < down.bar && down.bar < laneTop(down, 0),
   );
   assert.ok(laneTop(down, 1) < two.height);
+});
+
+test("lanes without tokens in view give up their rows, and the picture keeps its height", () => {
+  const whole = stream(4);
+  const field = (/** @type {unknown} */ _, /** @type {number} */ k) => {
+    const name = `tool_calls[${k}].arguments`;
+    return { field: name, label: name, pieces: [] };
+  };
+  const lanes = Array.from({ length: 40 }, field);
+  const { pictures } = new Model({ ...whole, pipelines: [{ ...whole.pipelines[0], lanes }] });
+  const { height } = rowsOf(pictures, false);
+  for (let first = 0; first < 38; first++) {
+    for (const size of [0, 1, 3, 4, 9]) {
+      const inView = [...lanes.keys()].slice(first, first + size);
+      const rows = rowsOf(pictures, false, () => inView);
+      const [server] = rows.servers;
+      assert.equal(rows.height, height);
+      assert.equal(server.folded + inView.length, 40);
+      assert.deepEqual(
+        server.rows.flatMap((row) => row.lanes),
+        inView,
+      );
+      const tops = new Set(inView.map((lane) => laneTop(server, lane)));
+      assert.equal(tops.size, Math.min(4, inView.length));
+      for (const top of tops) assert.ok(top > server.bar && top + HEIGHT.box < height);
+    }
+  }
+});
+
+test("a list of token IDs has no lanes", () => {
+  const whole = stream(4);
+  const { pictures } = new Model({
+    ...whole,
+    pipelines: [{ ...whole.pipelines[0], server: "", lanes: [], fates: [] }],
+  });
+  assert.deepEqual(rowsOf(pictures, false).servers[0].rows, []);
 });
 
 test("a token that one of two servers has alone stands nearer to that server", () => {

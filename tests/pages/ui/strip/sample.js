@@ -91,6 +91,7 @@ export function stream(words = 12) {
     pipelines: [
       {
         server: "vLLM",
+        per_event: null,
         lanes: [
           { field: "reasoning", label: "reasoning", pieces: [[3, thought - 1, null, ""]] },
           {
@@ -186,9 +187,9 @@ function blocksBetween(blocks, from, count) {
  * @param {number} count
  * @returns {PipelineChange}
  */
-export function changesBetween({ server, lanes, fates }, from, count) {
+export function changesBetween({ lanes, fates, ...server }, from, count) {
   return {
-    server,
+    ...server,
     lanes: lanes.map(({ field, label, pieces }) => {
       const kept = pieces.filter(([, end]) => end < from).length;
       return { field, label, from: kept, pieces: within(pieces, count).slice(kept) };
