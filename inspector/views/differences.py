@@ -16,6 +16,8 @@ from inspector.protocol.harmony.text import text_of
 from inspector.views.audit_result import AuditResult
 
 _ROWS: Final = 4
+_SHOWN: Final = 160
+"""Characters of all excerpts after which only a first difference of a field follows."""
 _AROUND: Final = 30
 """Characters beside a difference."""
 _EXCERPT: Final = 80
@@ -60,9 +62,12 @@ def differences(result: AuditResult) -> Differences:
     fields += _in_no_field(result)
     # In turns, so that each field has its first difference.
     turns = sorted((turn, place) for place, field in enumerate(fields) for turn in range(len(field.excerpts)))
-    amounts = [0] * len(fields)
-    for _, place in turns[:_ROWS]:
+    amounts, size = [0] * len(fields), 0
+    for turn, place in turns[:_ROWS]:
+        if turn and size > _SHOWN:
+            break
         amounts[place] += 1
+        size += sum(len(text) for side in fields[place].excerpts[turn] for _, text in side)
     shown = [
         FieldDifferences(field.label, field.excerpts[:amount])
         for field, amount in zip(fields, amounts, strict=True)
@@ -133,7 +138,7 @@ def _in_no_field(result: AuditResult) -> Iterator[FieldDifferences]:
     if not reading.spec.parsed:
         return
     failed = bool(reading.stream.errors)
-    got: list[Part] = [("note", "an error instead" if failed else "nothing, and no error")]
+    got: list[Part] = [("note", "an error" if failed else "nothing, and no error")]
     findings = [finding for finding in inspection.findings if finding.choice == choice.index]
     for run in choice.transcript.rejected_runs:
         lost = [

@@ -1,6 +1,7 @@
 """The picture of a stream on the page: what it says by itself, what a click chooses, and how it plays."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -9,7 +10,11 @@ from playwright.sync_api import Browser, Page, expect
 import inspector
 from inspector.files.store import FIXTURES
 from inspector.views.report import html_report
-from tests.browser.conftest import Watched, reader
+from tests.browser.conftest import Watched, reader, show
+from tests.support.builtin import CAPTURES
+from tests.support.strips import built_in
+
+Mount = Callable[..., Page]
 
 FIRST = "chat-tool-call-leak-vllm-0.14.1"
 PLAYED_WITHIN_MS = 9_000
@@ -96,7 +101,51 @@ def test_every_example_is_told_in_few_words(app: str, open_page: Callable[..., P
     expect(page.get_by_text("Request", exact=True)).to_be_visible()
     seen = page.evaluate(ABOVE_THE_FOLD)
     assert len(seen["words"]) <= WORDS_AT_MOST, f"{len(seen['words'])}: {' '.join(seen['words'])}"
-    assert len(seen["focused"]) <= FOCUSED_AT_MOST, "\n".join(seen["focused"])
+    steps = page.locator("[data-part=steps] button:visible").count()
+    assert len(seen["focused"]) <= FOCUSED_AT_MOST + steps, "\n".join(seen["focused"])
+
+
+WORDS_OF_THE_PICTURE = """() => {
+  const canvas = strip.elements.pipeline, written = [];
+  const { fillText } = CanvasRenderingContext2D.prototype;
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...more) {
+    if (this.canvas === canvas && text) {
+      const { width } = this.measureText(text);
+      const left = { center: x - width / 2, right: x - width }[this.textAlign] ?? x;
+      written.push({ text, left, right: left + width, y, bold: this.font.includes("600 11px") });
+    }
+    return fillText.call(this, text, x, y, ...more);
+  };
+  strip.figure.schedule();
+  return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {
+    CanvasRenderingContext2D.prototype.fillText = fillText;
+    done({ words: written.filter(({ bold }) => bold), width: canvas.clientWidth });
+  })));
+}"""
+"""The words beside tokens, where the picture draws them; tokens and names have fonts of their own."""
+
+
+@pytest.mark.parametrize("width", [380, 700, 1100])
+def test_words_beside_tokens_stay_in_the_picture_and_off_each_other(mount: Mount, width: int) -> None:
+    page = mount(built_in(FIRST), width=width)
+    wrong = []
+    for name in CAPTURES:
+        show(page, built_in(name))
+        for _ in range(3):  # at the first findings
+            drawn = page.evaluate(WORDS_OF_THE_PICTURE)
+            words = sorted(drawn["words"], key=lambda word: (word["y"], word["left"]))
+            wrong += [
+                f"{name}: {word['text']}"
+                for word in words
+                if word["left"] < -0.5 or word["right"] > drawn["width"] + 0.5
+            ]
+            wrong += [
+                f"{name}: {left['text']} over {right['text']}"
+                for left, right in pairwise(words)
+                if left["y"] == right["y"] and left["right"] > right["left"]
+            ]
+            page.locator("canvas[data-part=pipeline]").press("n")
+    assert not wrong
 
 
 def test_how_a_loss_is_known_is_told_on_demand(app: str, open_page: Callable[..., Page]) -> None:

@@ -8,9 +8,13 @@ from inspector.analysis.audit.facts import BelowLimit, EndWithoutAnswer, Harmony
 from inspector.analysis.audit.finding import Finding
 from inspector.analysis.audit.kinds import Code
 from inspector.analysis.reading import ChoiceReading
+from inspector.capture.deltas import tool_index
 from inspector.capture.formats import clip, count, listed
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.vocab import Marker
+
+_CALLS_APART: Final = 2
+"""Tool calls that are named one by one."""
 
 
 def field_words(field: str | None) -> str:
@@ -58,11 +62,16 @@ def amount(findings: Sequence[Finding], of: str = "") -> str:
 
 
 def per_field(findings: Sequence[Finding], joint: str) -> list[str]:
-    """How much in which field, e.g. `2 tokens of the reasoning`, `1 token of the answer (content)`."""
+    """How much in which field, e.g. `2 tokens of the reasoning`; of many calls in all of them together."""
     groups: dict[str | None, list[Finding]] = {}
     for finding in findings:
         groups.setdefault(finding.field, []).append(finding)
-    return [f"{amount(group)} {joint} {field_words(field)}" for field, group in groups.items()]
+    calls = [field for field in groups if field and tool_index(field) is not None]
+    if len(calls) <= _CALLS_APART:
+        return [f"{amount(group)} {joint} {field_words(field)}" for field, group in groups.items()]
+    in_calls = [finding for field in calls for finding in groups.pop(field)]
+    others = [f"{amount(group)} {joint} {field_words(field)}" for field, group in groups.items()]
+    return [*others, f"{amount(in_calls)} {joint} {counted(len(calls), 'tool call')}"]
 
 
 def is_json(text: str) -> bool:

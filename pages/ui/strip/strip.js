@@ -17,6 +17,7 @@ import { describeCell } from "./model/cell-description.js";
 import { emptyPayload, startsOver, unitAfter } from "./model/increments.js";
 import { Model } from "./model/model.js";
 import { cellOf, findingAt, Selection } from "./model/selection.js";
+import { paintSteps } from "./panels/findings-list.js";
 import { PanelHeights } from "./panels/panel-heights.js";
 import { Panels } from "./panels/panels.js";
 import { hearRaw, rawOf } from "./panels/raw-events.js";
@@ -263,6 +264,7 @@ export class Strip {
     const playing = time.playing;
     this.figure.paint({ shown, playing, live: this.feed !== null, selected: token, hover });
     this.tour.paint();
+    paintSteps(this.elements, model.findings, { chosen: finding, shown, partly: this.figure.partly });
     this.view.mark({ selected: token, hover, shown, finding, range });
     if (!this.elements.tokens.open) return; // nobody sees the panels
     this.panels.paint(model, selection, { finding, shown, playing });
@@ -367,6 +369,7 @@ export class Strip {
     this.view.relayout(0);
     this.time.paintTrack();
     this.figure.resized();
+    this.paint();
   }
 
   close() {

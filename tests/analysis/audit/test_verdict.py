@@ -424,3 +424,19 @@ def test_cut_off_tool_text_that_the_final_object_has_as_reasoning_is_no_loss() -
     findings = inspect(capture).findings
     assert findings
     assert [finding for finding in findings if finding.severity is Severity.ERROR] == []
+
+
+def test_losses_of_many_calls_are_said_together() -> None:
+    steps = list(GOOD[:2])
+    for number in range(4):
+        place = f"<|start|>assistant<|channel|>commentary to=functions.f{number} <|constrain|>json<|message|>"
+        name = {"index": number, "function": {"name": f"f{number}", "arguments": ""}}
+        begin = {"index": number, "function": {"arguments": '{"a"'}}
+        steps += [
+            (place, {"tool_calls": [name]}),
+            ('{"a"', {"tool_calls": [begin]}),
+            (":1}", {}),
+            ("<|call|>", {}),
+        ]
+    found = inspect(chat(steps, finish="tool_calls", counted=True))
+    assert "12 tokens of 4 tool calls" in found.verdict.sentence

@@ -27,6 +27,22 @@ const STRIDE = 50; // by which that stretch of them moves
 const memories = new WeakMap();
 
 /**
+ * Where the chosen finding is among those known, beside a picture that does not show all of them at once.
+ * @param {Elements} elements
+ * @param {PlacedFinding[]} findings
+ * @param {{ chosen: PlacedFinding | null, shown: number, partly: boolean }} state
+ */
+export function paintSteps(elements, findings, { chosen, shown, partly }) {
+  let known = 0;
+  for (const finding of findings) if (finding.knownAt <= shown) known++;
+  const at = chosen === null ? "" : `${NUMBER.format(chosen.number + 1)} of `;
+  const words = at ? at + NUMBER.format(known) : count(known, "finding");
+  if (elements["finding-at"].textContent !== words) elements["finding-at"].textContent = words;
+  elements["finding-at"].title = chosen?.title ?? "";
+  elements.steps.hidden = !partly || known < 2;
+}
+
+/**
  * The list is built once for a capture (or a stretch of a very long list); what is not known yet is hidden in it.
  * @param {Elements} elements
  * @param {PlacedFinding[]} findings
@@ -50,9 +66,6 @@ export function paintFindings(elements, findings, state) {
   let known = 0;
   for (const finding of findings) if (finding.knownAt <= shown) known++;
   elements["findings-count"].textContent = known ? NUMBER.format(known) : "";
-  const at = chosen === null ? "" : `${NUMBER.format(chosen + 1)} of `;
-  elements["finding-at"].textContent = known ? `${at}${count(known, "finding")}` : "";
-  elements.steps.hidden = findings.length === 0;
   for (const row of /** @type {Iterable<HTMLElement>} */ (list.children)) {
     const { finding, group } = row.dataset;
     const now = { chosen, shown };

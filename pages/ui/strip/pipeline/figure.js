@@ -115,6 +115,11 @@ export class Figure {
     return Math.min(1, this.room / Math.max(1, this.slots?.width ?? 1));
   }
 
+  /** Whether not all tokens are in view as boxes, or only when the view moves. */
+  get partly() {
+    return this.least < LEGIBLE;
+  }
+
   fit() {
     this.fitted = true;
     this.scale = this.least;
@@ -229,7 +234,7 @@ export class Figure {
     const hidden = model.unit === "token" && slots.hasPills && !model.reconstructed;
     elements["pipeline-framing"].hidden = !hidden && !this.framing;
     elements["pipeline-framing"].textContent = this.framing ? "hide headers" : "headers";
-    elements["pipeline-fit"].hidden = this.fitted || this.least >= LEGIBLE;
+    elements["pipeline-fit"].hidden = this.fitted || !this.partly;
     if (falling.length) this.schedule();
   }
 
