@@ -16,7 +16,7 @@ from inspector.capture.formats import count
 from inspector.inspection.inspection import Examined, Inspection, of_choice
 from inspector.issues import Alternative
 from inspector.views.lane_labels import lane_labels
-from inspector.views.summary import Fix, fixes, headline
+from inspector.views.summary import NOTHING, Fix, fixes, headline
 
 
 class TokenCount(NamedTuple):
@@ -98,6 +98,11 @@ class AuditResult:
     def headline(self) -> str:
         """What the client got, or did not get; the verdict's sentence where there is no more to say."""
         return self.examined.verdict.sentence if self._got is None else self._got
+
+    @property
+    def silent(self) -> bool:
+        """Whether the client got nothing and was not told: certain, even where the cause is only likely."""
+        return self._got == NOTHING
 
     @property
     def headline_with_prompt(self) -> str:

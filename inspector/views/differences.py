@@ -10,6 +10,7 @@ from inspector.analysis.audit.facts import UnexplainedCount
 from inspector.analysis.audit.kinds import Code
 from inspector.analysis.audit.rejection import is_rejection
 from inspector.analysis.reading import ChoiceReading
+from inspector.capture.deltas import is_tool_name
 from inspector.capture.formats import clip, count
 from inspector.inspection.compare import DiffPart, StretchKind, diff
 from inspector.protocol.harmony.text import text_of
@@ -22,7 +23,7 @@ _AROUND: Final = 30
 """Characters beside a difference."""
 _EXCERPT: Final = 80
 """Characters of an excerpt after which the next difference has one of its own."""
-_MARKED: Final = 80
+_MARKED: Final = 120
 """Characters of one difference."""
 _NAME: Final = 40
 
@@ -57,7 +58,8 @@ def differences(result: AuditResult) -> Differences:
     fields = [
         FieldDifferences(row.label, excerpts(row.generated or "", row.delivered or ""))
         for row in result.fields
-        if row.state.equal is False
+        # The name of a call that did not arrive is in the label of its arguments.
+        if row.state.equal is False and not (is_tool_name(row.field) and not row.delivered)
     ]
     fields += _in_no_field(result)
     # In turns, so that each field has its first difference.

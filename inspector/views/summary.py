@@ -24,6 +24,8 @@ from inspector.issues.catalogue.commands import explained
 from inspector.issues.catalogue.issue import Step
 from inspector.issues.catalogue.steps import measured
 
+NOTHING: Final = "Your client got no answer, and no error."
+"""The headline of the worst failure there is, whoever's fault it is."""
 _NAME_SHOWN: Final = 60
 _GITHUB: Final = re.compile(r"https://github\.com/[\w.-]+/([\w.-]+)/(?:issues|pull)/(\d+)")
 _NOUNS: Final = {REASONING: "reasoning", CONTENT: "answer", TEXT: "text"}
@@ -146,7 +148,7 @@ def _swallowed(_: ChoiceReading, fields: _Fields, findings: Sequence[Finding]) -
         return None
     if any(_delivered(fields, field) for field in fields if field != REASONING):
         return "Your client got only a part of the response, and no error."
-    return "Your client got no answer, and no error."
+    return NOTHING
 
 
 def _unaccounted(_: ChoiceReading, fields: _Fields, findings: Sequence[Finding]) -> str | None:
@@ -154,7 +156,7 @@ def _unaccounted(_: ChoiceReading, fields: _Fields, findings: Sequence[Finding])
     answered = any(_delivered(fields, field) for field in fields if field != REASONING)
     unexplained = any(finding.code is Code.COUNT_UNEXPLAINED for finding in findings)
     if not answered and (unexplained or any(finding.kind is Kind.NO_ANSWER for finding in findings)):
-        return "Your client got no answer, and no error."
+        return NOTHING
     return "Your client may have got only a part of the response." if unexplained else None
 
 

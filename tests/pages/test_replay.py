@@ -265,6 +265,15 @@ def test_many_choices_are_a_list_with_the_damaged_ones_first() -> None:
     assert banner(app)["level"] == "clean"
 
 
+def test_no_answer_and_no_error_has_the_colour_of_an_error_also_where_its_cause_is_only_likely() -> None:
+    silent = {name for name in NAMES if banner(page(capture=name))["silent"]}
+    assert silent == {
+        "chat-unexpected-token-swallowed-vllm-0.32.0",
+        "chat-unknown-role-swallowed-vllm-0.32.0",
+        "responses-text-swallowed-vllm-0.32.0",
+    }
+
+
 def test_the_request_is_a_command_that_a_shell_reads() -> None:
     header = Header(endpoint=Endpoint.RESPONSES, request={"model": "m", "input": "it's $HOME"})
     words = shlex.split(as_curl(header).replace("\\\n", " "))

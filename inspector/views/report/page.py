@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from inspector.analysis.audit import Finding
+from inspector.analysis.audit.verdict import Level
 from inspector.analysis.metrics import Figures
 from inspector.capture.formats import clip_counted, count, figure, fine_duration
 from inspector.inspection.compare import Comparison, StretchKind, diff
@@ -87,8 +88,9 @@ def page(
 ) -> str:
     """The whole document; `arrivals` are seconds and tokens so far, event by event."""
     result, known = facts.result, facts.result.inspection.verdict.known
+    colour = Level.ERROR if result.silent else result.level
     parts = [
-        f"<h1 class='{result.level}'>{_text(result.headline_with_prompt)}</h1><p>{_text(result.fault)}</p>",
+        f"<h1 class='{colour}'>{_text(result.headline_with_prompt)}</h1><p>{_text(result.fault)}</p>",
         f"<p>{_text(known)}</p>" if known else "",
         _environment(facts),
         f"<h2>Tokens and delivery{'' if facts.drawn is None else f' of choice {facts.drawn}'}</h2>",

@@ -71,6 +71,7 @@ def banner(
         result.fault.removesuffix(proof).rstrip(),
         shown if folds else [*shown, *timed],
         blame=result.examined.verdict.blame,
+        silent=result.silent,
         differ=differ,
         fixes=[*prominent, *told_apart],
         decided=not result.alternatives,
@@ -146,6 +147,7 @@ def sentence_banner(
     *,
     key: str,
     blame: str = "",
+    silent: bool = False,
     differ: Differences | None = None,
     fixes: Sequence[Fix] = (),
     decided: bool = True,
@@ -157,7 +159,8 @@ def sentence_banner(
 ) -> str | None:
     """Draw any judgement: a sentence with its level, reason and facts (words, value, words).
 
-    `blame` is the sentence that the reason begins with, which stands out.
+    `blame` is the sentence that the reason begins with, which stands out. What is `silent` has the colour of
+    an error whatever its level.
     Returns what a button asks for. Without a `report`, an empty one included, there are no buttons; `checks`
     adds the one that checks the server.
     """
@@ -167,6 +170,7 @@ def sentence_banner(
         data=[
             {
                 "level": str(level),
+                "silent": silent,
                 "sentence": sentence,
                 "blame": blame,
                 "why": why.removeprefix(blame),

@@ -11,6 +11,7 @@ import { visibleParts } from "../text.js";
 /**
  * @typedef {object} Judgement
  * @property {string} level
+ * @property {boolean} silent the client got nothing and was not told
  * @property {string} sentence
  * @property {string} blame whose fault it is; may be empty
  * @property {string} why
@@ -41,7 +42,7 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
   const root = /** @type {HTMLElement} */ (parentElement.querySelector(".banner"));
   const { sign, word } = LEVELS.get(data.level) ?? UNKNOWN;
   const card = make("section", "card");
-  card.dataset.level = data.level;
+  card.dataset.level = data.silent ? "error" : data.level;
   card.setAttribute("aria-label", "Verdict");
   const bullet = make("span", "bullet", sign);
   bullet.setAttribute("role", "img");

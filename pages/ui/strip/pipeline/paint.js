@@ -31,6 +31,7 @@ import { CELL, FONT, INSERT, PILL_FONT } from "./slots.js";
  */
 
 export const LEGIBLE = 0.82; // of the scale, from which tokens are drawn as boxes with their text
+const RING = 4; // pixels around a chosen cell
 const SMALL_FONT =
   '600 11px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif';
 const NAME_FONT =
@@ -79,7 +80,7 @@ class Painter {
     this.#tracks();
     pen.save();
     pen.beginPath();
-    pen.rect(scene.gutter, 0, scene.width - scene.gutter, scene.rows.height);
+    pen.rect(scene.gutter - RING, 0, scene.width - scene.gutter + RING, scene.rows.height);
     pen.clip();
     for (const [number, server] of scene.rows.servers.entries())
       this.#bar(server, scene.model.pictures[number]);
@@ -606,13 +607,11 @@ class Painter {
     pen.strokeStyle = this.ink("accent");
     pen.globalAlpha = model.count && holds(selected) ? 1 : 0.6;
     pen.beginPath();
-    pen.roundRect(
-      this.#x(slot.x) - 2.5,
-      y - 2.5,
-      slot.width * this.scene.scale + 5,
-      HEIGHT.box + 5,
-      round + 2,
-    );
+    const [left, right] = [
+      Math.max(1.5, this.#x(slot.x) - 2.5),
+      this.#x(slot.x) + slot.width * this.scene.scale + 2.5,
+    ];
+    pen.roundRect(left, y - 2.5, right - left, HEIGHT.box + 5, round + 2);
     pen.stroke();
     pen.globalAlpha = 1;
   }
@@ -722,15 +721,12 @@ class Painter {
    * @param {string} hue
    */
   #name(words, top, hue) {
-    const { pen, scene } = this;
+    const { scene } = this;
     const y = scene.gutter ? top + HEIGHT.box / 2 : top - 9;
     const most = (scene.gutter || scene.width) - 10;
-    pen.save();
-    pen.beginPath();
-    pen.rect(0, y - 10, most, 20);
-    pen.clip();
-    this.#text(words, 0, y, hue, "left", NAME_FONT);
-    pen.restore();
+    const fits = this.#wide(words, NAME_FONT) <= most;
+    const shorter = fits ? words : this.#fitted(words.replace(/\(…\)$/, ""), most, NAME_FONT);
+    this.#text(shorter, 0, y, hue, "left", NAME_FONT);
   }
 
   /** The whole stream in one line, where the view is a part of it: messages, what is wrong, and the view. */
