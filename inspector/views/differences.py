@@ -69,7 +69,9 @@ def differences(result: AuditResult) -> Differences:
         if turn and size > _SHOWN:
             break
         amounts[place] += 1
-        size += sum(len(text) for side in fields[place].excerpts[turn] for _, text in side)
+        size += sum(
+            len(text) for side in fields[place].excerpts[turn] for style, text in side if style != "fold"
+        )
     shown = [
         FieldDifferences(field.label, field.excerpts[:amount])
         for field, amount in zip(fields, amounts, strict=True)
