@@ -298,6 +298,8 @@ class Payload(Cells, Tables, ReconstructionRow, LogprobRow):
 class StreamState(TypedDict):
     """Where a growing stream is."""
 
+    events: int
+    """Events of the stream then: of two states the one with fewer is the older."""
     state: str
     channel: str | None
     recipient: str | None

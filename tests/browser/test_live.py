@@ -110,7 +110,7 @@ def test_a_run_without_token_ids_is_followed_at_full_size_below_one_line_of_what
         page.get_by_role("button", name="Start").click()
         wait_for(page, 40)
         line = page.locator(".now.line")
-        expect(line).to_contain_text("now: content")
+        expect(line).to_contain_text("now: answer (content) · expected channel: final")
         expect(line.locator("dt")).to_have_text(["events"])
         picture = page.locator("canvas[data-part=pipeline]")
         above, below = line.bounding_box(), picture.bounding_box()

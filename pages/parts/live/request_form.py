@@ -333,6 +333,6 @@ def _request(model: str, endpoint: Endpoint) -> LiveRequest:
 def _start(session: Session, server: Server, request: LiveRequest) -> None:
     runs = registry()
     both = st.session_state.get("live_both") and not spec_of(request.endpoint).raw
-    run = runs.start_both(server, request)[0] if both else runs.start(server, request)
+    run = runs.start_both(server, request, shown=True)[0] if both else runs.start(server, request, shown=True)
     form_state.keep_for(session, run.id)
     watch(session, run.id)

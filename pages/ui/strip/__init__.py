@@ -61,6 +61,7 @@ class Payload:
     digest: str
     """Identity of the content: the browser reads a payload again when it changes."""
     content: bytes
+    cells: int
     starts: "array[int]"
     """First cell of each event that brought cells, ascending."""
     events: "array[int]"
@@ -95,6 +96,7 @@ def pack(payload: StripPayload, *, digest: str) -> Payload:
     return Payload(
         key=payload["key"],
         digest=digest,
+        cells=payload["count"],
         content=b"".join(
             [
                 *(json_bytes(line) + b"\n" for line in lines),

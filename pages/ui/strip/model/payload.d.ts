@@ -269,6 +269,8 @@ export interface Payload {
 
 /** Where a growing stream is. */
 export interface StreamState {
+  /** Events of the stream then: of two states the one with fewer is the older. */
+  events: number;
   state: string;
   channel: string | null;
   recipient: string | null;

@@ -588,7 +588,7 @@ class Painter {
           : most > 1
             ? ` · up to ${most} tokens a step`
             : " · one token a step";
-      const name = picture?.server ?? "the server";
+      const name = picture?.server || "the server";
       const y = server.bar + HEIGHT.bar / 2;
       this.#onGround(name + steps, (gutter || 8) + 10, y, "bar-text", "bar", NAME_FONT);
       for (const [lane, { label, hue }] of (picture?.lanes ?? []).entries()) {
