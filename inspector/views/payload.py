@@ -363,6 +363,8 @@ class Head(TypedDict):
     """`client` for the response as a client shows it; None for the tokens."""
     feed: str | None
     """Address of the increments of a growing run."""
+    live: bool
+    """True on the page of live runs, whose token IDs and headers are shown at first."""
 
 
 class Selected(TypedDict):

@@ -57,6 +57,7 @@ def growing(session: Session, run: LiveRun, *, ended: bool) -> None:
             session.strip_of("live"),
             key="live_strip",
             feed=None if ended else feed_address(run),
+            live=True,
         )
         with st.container(key="live_fields"):
             if ended:

@@ -49,10 +49,12 @@ export function stateWords({ state, channel, recipient }, sent) {
  * @returns {[value: string, label: string][]}
  */
 export function figureWords(pace) {
-  const counted = pace.tokens ? [] : [/** @type {const} */ ([rounded(pace.events), "events"])];
+  const counted = pace.tokens
+    ? []
+    : [/** @type {const} */ ([rounded(pace.events), pace.events === 1 ? "event" : "events"])];
   /** @type {(readonly [string, string])[]} */
   const rows = [
-    [rounded(pace.tokens), "tokens"],
+    [rounded(pace.tokens), pace.tokens === 1 ? "token" : "tokens"],
     [rounded(pace.tokens_per_s), "tokens/s"],
     [duration(pace.first_token_s), "first token"],
     ...counted,

@@ -122,11 +122,13 @@ def _column(code: Literal["i", "d"], values: Sequence[float | None] | None) -> "
     return column
 
 
-def strip(payload: Payload, view: StripView, *, key: str, feed: str | None = None) -> None:
+def strip(
+    payload: Payload, view: StripView, *, key: str, feed: str | None = None, live: bool = False
+) -> None:
     """Draw the strip, move it to the target of the view, and take over what the user selects.
 
     `feed` is the address of a run's increments relative to the page, see `net.runs.feed`; the
-    strip grows by them.
+    strip grows by them. On the page of `live` runs token IDs and headers are shown at first.
     """
     target = view.target
     head: StripHead = {
@@ -137,6 +139,7 @@ def strip(payload: Payload, view: StripView, *, key: str, feed: str | None = Non
         "to": target.to,
         "view": target.view,
         "feed": feed,
+        "live": live,
     }
     result = _component(
         key=key,

@@ -344,6 +344,8 @@ export interface Head {
   view: string | null;
   /** Address of the increments of a growing run. */
   feed: string | null;
+  /** True on the page of live runs, whose token IDs and headers are shown at first. */
+  live: boolean;
 }
 
 /** What the strip tells the page: where the user is in it. */

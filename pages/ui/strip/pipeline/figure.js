@@ -1,5 +1,6 @@
 // The pipeline on the page: a canvas with a view that zooms and follows, and what a pointer does in it.
 
+import { IdsSwitch } from "./ids-switch.js";
 import { LEGIBLE, paintPipeline } from "./paint.js";
 import { HEIGHT, rowsOf } from "./rows.js";
 import { Slots } from "./slots.js";
@@ -32,18 +33,28 @@ export class Figure {
     this.model = null;
     /** @type {Slots | null} */
     this.slots = null;
-    this.framing = false;
+    this.ids = new IdsSwitch(elements["pipeline-ids"], () => {
+      if (this.model) this.show(this.model, { again: true });
+    });
     this.scale = 1;
     this.left = 0;
     this.fitted = true; // the whole stream is in view
+    this.follows = true; // the newest token of a growing stream, until the reader looks elsewhere
     /** @type {Moment} */
     this.moment = { shown: 0, playing: false, live: false, selected: null, hover: null };
     /** @type {{ rank: number, at: number }[]} cells that came together, from this rank on, by the clock */
     this.falling = [];
     this.frame = 0;
     this.still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-    elements["pipeline-framing"].onclick = () => this.showFraming(!this.framing);
-    elements["pipeline-fit"].onclick = () => this.fit();
+    elements["pipeline-fit"].onclick = () => {
+      this.fit();
+      this.#looked();
+    };
+    elements["pipeline-now"].onclick = () => {
+      this.follows = true;
+      this.#follow();
+      this.schedule();
+    };
     this.#listen();
   }
 
@@ -53,8 +64,9 @@ export class Figure {
    */
   show(model, { again }) {
     this.model = model;
-    this.slots = new Slots(model, this.textWidth, this.framing);
+    this.slots = new Slots(model, this.textWidth, this.ids.opens(model));
     this.falling = [];
+    if (!again) this.follows = true;
     if (!again || this.fitted) this.fit();
     this.schedule();
   }
@@ -75,7 +87,7 @@ export class Figure {
   }
 
   get rows() {
-    return rowsOf(this.model?.pictures ?? [], this.gutter === 0);
+    return rowsOf(this.model?.pictures ?? [], this.gutter === 0, this.slots?.opened ?? false);
   }
 
   /** Pixels of the slots that the view would show at full size. */
@@ -119,14 +131,8 @@ export class Figure {
       if (first < this.left) this.#to(first - span * 0.2);
       else if (last > this.left + span) this.#to(last - span * 0.8);
     }
+    this.#looked();
     this.schedule();
-  }
-
-  /** @param {boolean} framing */
-  showFraming(framing) {
-    const { model } = this;
-    this.framing = framing;
-    if (model) this.show(model, { again: true });
   }
 
   /** @param {number} left */
@@ -149,10 +155,16 @@ export class Figure {
     this.schedule();
   }
 
+  /** The reader chose what is in view: a growing stream is followed while that is its newest token. */
+  #looked() {
+    const edge = this.slots?.edge(this.moment.shown) ?? 0;
+    this.follows = this.fitted ? this.least >= LEGIBLE : edge <= this.left + this.room / this.scale;
+  }
+
   /** Keep the newest token in view, at full size where the stream is not too long for that. */
   #follow() {
     const { slots, moment } = this;
-    if (!slots) return;
+    if (!slots || (moment.live && !this.follows)) return;
     const wide = slots.width / this.room;
     if (wide <= 1 / LEGIBLE || (wide > FOLLOWED && !moment.live)) {
       if (!this.fitted) this.fit();
@@ -198,11 +210,8 @@ export class Figure {
         return 1;
       },
     });
-    // Reconstructed headers were never on the wire, so there is nothing more to see in them.
-    const hidden = model.unit === "token" && slots.hasPills && !model.reconstructed;
-    elements["pipeline-framing"].hidden = !hidden && !this.framing;
-    elements["pipeline-framing"].textContent = this.framing ? "hide headers" : "headers";
     elements["pipeline-fit"].hidden = this.fitted || this.least >= LEGIBLE;
+    elements["pipeline-now"].hidden = !moment.live || this.follows;
     if (falling.length) this.schedule();
   }
 
@@ -239,6 +248,7 @@ export class Figure {
       const { left } = canvas.getBoundingClientRect();
       const share = (event.clientX - left - this.gutter) / this.room;
       this.#to(share * (this.slots?.width ?? 0) - this.room / this.scale / 2);
+      this.#looked();
       this.schedule();
     };
     canvas.onpointerdown = (event) => {
@@ -260,6 +270,7 @@ export class Figure {
       if (Math.abs(event.clientX - drag.x) > 4) drag.moved = true;
       if (drag.moved && !this.fitted) {
         this.#to(drag.left - (event.clientX - drag.x) / this.scale);
+        this.#looked();
         this.schedule();
       }
     };
@@ -283,6 +294,7 @@ export class Figure {
         event.preventDefault();
         if (sideways) this.#to(this.left + (event.deltaX || event.deltaY) / this.scale);
         else this.#zoom(Math.exp(-event.deltaY * WHEEL * (event.ctrlKey ? 4 : 1)), event.clientX);
+        this.#looked();
         this.schedule();
       },
       { passive: false },

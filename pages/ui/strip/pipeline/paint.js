@@ -4,9 +4,10 @@ import { duration } from "../../numbers.js";
 import { plainText } from "../../text.js";
 import { inkOf, penOf } from "../draw/canvas.js";
 import { blockHue } from "../model/blocks.js";
+import { paintIds, paintMessages } from "./messages.js";
 import { ARRIVED, columnsOf, HOLE, STRAY } from "./pixel-column.js";
 import { HEIGHT, LANES_SHOWN, laneTop, modelTop } from "./rows.js";
-import { CELL, FONT, INSERT, MOST, PILL, PILL_FONT } from "./slots.js";
+import { CELL, FONT, INSERT, MOST, PILL, PILL_FONT, SMALL_MONO } from "./slots.js";
 
 /** @import { Model } from "../model/model.js" */
 /** @import { PixelColumn } from "./pixel-column.js" */
@@ -80,11 +81,23 @@ class Painter {
     for (const server of scene.rows.servers) this.#bar(server);
     if (this.legible) this.#boxes();
     else this.#bands();
+    if (scene.rows.ids) this.#opened();
     this.#times();
     this.#now();
     pen.restore();
     this.#names();
     this.#map();
+  }
+
+  #opened() {
+    const brush = {
+      pen: this.pen,
+      ink: this.ink,
+      x: (/** @type {number} */ x) => this.#x(x),
+      top: (/** @type {number} */ i) => this.#modelTop(i),
+    };
+    paintMessages(brush, this.scene, this.first);
+    if (this.legible) paintIds(brush, this.scene, this.first, this.last);
   }
 
   /** @param {number} x of the slots */
@@ -114,6 +127,13 @@ class Painter {
     pen.beginPath();
     pen.roundRect(scene.gutter, bar, scene.width - scene.gutter, HEIGHT.bar, 4);
     pen.fill();
+    if (scene.now) {
+      const x = Math.max(scene.gutter, this.#x(scene.slots.edge(scene.shown)));
+      pen.globalAlpha = 0.5; // what is to come
+      pen.fillStyle = this.ink("ground");
+      pen.fillRect(x, bar, scene.width - x, HEIGHT.bar);
+      pen.globalAlpha = 1;
+    }
     if (!this.legible || !scene.model.rules) return;
     pen.fillStyle = this.ink("bar-text");
     pen.globalAlpha = 0.45;
@@ -184,7 +204,9 @@ class Painter {
         hatch: line,
       });
     } else if (fates.every((fate) => fate === "framing")) {
-      this.#box(slot, y, { line: "line-strong", fill: "ground-2", text: "faint" });
+      const special = model.isSpecialToken(i);
+      const [line, font] = special ? ["line-strong", SMALL_MONO] : ["ground-2", `italic ${FONT}`];
+      this.#box(slot, y, { line, fill: "ground-2", text: "faint", round: special ? 12 : 4, font });
     } else {
       const dash = model.reconstructed ? [2, 3] : undefined;
       this.#box(slot, y, { line: hue, fill: hue, alpha: 0.14, text: "text", dash });
@@ -206,7 +228,7 @@ class Painter {
     if (fate === "framing") return;
     const [own, lane, sign] = [picture.ownLane(i), picture.laneOf(i), picture.signOf(i)];
     const model = this.#modelTop(i);
-    const from = server.down > 0 ? model + HEIGHT.box : model;
+    const from = server.down > 0 ? model + HEIGHT.box + this.scene.rows.ids : model;
     const stop = server.down > 0 ? server.bar : server.bar + HEIGHT.bar;
     const far = fallen(slot.rank);
     const wrong = fate === "misrouted" || sign === "garbled" || sign === "reordered";
@@ -571,7 +593,7 @@ class Painter {
     if (!scene.now) return;
     const x = this.#x(scene.slots.edge(scene.shown));
     pen.fillStyle = this.ink("accent");
-    pen.fillRect(Math.round(x), scene.rows.time + HEIGHT.time - 4, 2, scene.rows.height);
+    pen.fillRect(Math.round(x), (scene.rows.band ?? scene.rows.time + HEIGHT.time) - 4, 2, scene.rows.height);
     const right = x > scene.width - 40;
     this.#text("now", x + (right ? -5 : 7), scene.rows.height - 5, "accent", right ? "right" : "left");
   }
@@ -599,6 +621,8 @@ class Painter {
       }
     }
     if (gutter) this.#name("the model wrote", rows.model, "text");
+    if (gutter && rows.ids)
+      this.#text("token IDs", 0, rows.model + HEIGHT.box + rows.ids / 2, "faint", "left", SMALL_MONO);
     pen.textAlign = "left";
   }
 

@@ -4,9 +4,12 @@
 /** @import { Picture } from "../model/picture.js" */
 
 /** @typedef {{ bar: number, lanes: number[], down: 1 | -1 }} ServerRows top edges; `down` is where tokens fall */
-/** @typedef {{ time: number, model: number, servers: ServerRows[], height: number }} Rows */
+/**
+ * `band` is the row of the names of messages, null without one, and `ids` the room of IDs under the tokens.
+ * @typedef {{ band: number | null, time: number, model: number, ids: number, servers: ServerRows[], height: number }} Rows
+ */
 
-export const HEIGHT = { box: 24, bar: 26, time: 20, map: 12 };
+export const HEIGHT = { box: 24, bar: 26, time: 20, map: 12, band: 20, ids: 15 };
 export const LANES_SHOWN = 12; // lanes with a row of their own; more share the last one
 const FALL = 46; // pixels between the tokens and a bar
 const BELOW = 16; // between a bar and its first lane
@@ -17,13 +20,17 @@ const LABEL = 16; // room for a lane's name above it, where there is none beside
 /**
  * @param {readonly Picture[]} pictures
  * @param {boolean} narrow
+ * @param {boolean} opened whether tokens have IDs below them, and messages names above
  * @returns {Rows}
  */
-export function rowsOf(pictures, narrow) {
+export function rowsOf(pictures, narrow, opened) {
   const step = STEP + (narrow ? LABEL : 0);
   const servers = pictures.length ? pictures : [null];
   const counts = servers.map((picture) => Math.max(1, Math.min(LANES_SHOWN, picture?.lanes.length ?? 1)));
   let y = HEIGHT.map + 4;
+  // Of two servers each has messages of its own.
+  const band = opened && servers.length === 1 ? y : null;
+  if (band !== null) y += HEIGHT.band;
   const time = y;
   y += HEIGHT.time;
   /** @type {ServerRows[]} */
@@ -38,12 +45,14 @@ export function rowsOf(pictures, narrow) {
     y = bottom + HEIGHT.bar + FALL;
   }
   const model = y;
-  y += HEIGHT.box;
+  const ids = opened ? HEIGHT.ids : 0;
+  y += HEIGHT.box + ids;
   const bar = y + FALL;
   y = bar + HEIGHT.bar + BELOW + (narrow ? LABEL : 0);
   const lanes = Array.from({ length: /** @type {number} */ (counts.at(-1)) }, (_, k) => y + k * step);
   rows.push({ bar, lanes, down: 1 });
-  return { time, model, servers: rows, height: /** @type {number} */ (lanes.at(-1)) + HEIGHT.box + 10 };
+  const height = /** @type {number} */ (lanes.at(-1)) + HEIGHT.box + 10;
+  return { band, time, model, ids, servers: rows, height };
 }
 
 /**

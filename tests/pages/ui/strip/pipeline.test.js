@@ -63,6 +63,20 @@ test("every cell stands in one slot, slots do not overlap, and text without a ce
   }
 });
 
+test("with IDs every token has room for its own, and its row moves what is below and nothing above", () => {
+  const model = new Model(stream(6));
+  const slots = new Slots(model, width, true);
+  for (const { kind, start, width: wide } of all(slots)) {
+    if (kind === "cell") assert.ok(wide >= width(String(model.idOf(start))));
+  }
+  const [closed, open] = [false, true].map((opened) => rowsOf(model.pictures, false, opened));
+  assert.deepEqual([closed.band, closed.ids], [null, 0]);
+  const above = open.model - closed.model;
+  assert.equal(open.height - closed.height, above + open.ids);
+  assert.equal(open.servers[0].bar - closed.servers[0].bar, above + open.ids);
+  assert.ok(open.band !== null && open.band < open.time && open.time < open.model);
+});
+
 test("a pill names the message whose header it is, and the last one what ended the stream", () => {
   const list = all(new Slots(new Model(stream(4)), width, false));
   assert.deepEqual(
@@ -85,10 +99,10 @@ test("slots of a stream that grew are those of the whole one", () => {
 
 test("two servers stand on either side of the tokens, and a lane beyond the last row shares it", () => {
   const { pictures } = new Model(stream(4));
-  const single = rowsOf(pictures, false);
+  const single = rowsOf(pictures, false, false);
   assert.ok(single.model < single.servers[0].bar && single.servers[0].bar < laneTop(single.servers[0], 0));
   assert.equal(laneTop(single.servers[0], 99), laneTop(single.servers[0], 1));
-  const two = rowsOf([pictures[0], pictures[0]], true);
+  const two = rowsOf([pictures[0], pictures[0]], true, false);
   const [up, down] = two.servers;
   assert.ok(
     laneTop(up, 0) < up.bar && up.bar < two.model && two.model < down.bar && down.bar < laneTop(down, 0),
@@ -99,7 +113,7 @@ test("two servers stand on either side of the tokens, and a lane beyond the last
 test("a token that one of two servers has alone stands nearer to that server", () => {
   const whole = stream(4);
   const { pictures } = new Model({ ...whole, pipelines: [whole.pipelines[0], whole.pipelines[0]] });
-  const rows = rowsOf(pictures, false);
+  const rows = rowsOf(pictures, false, false);
   const [both, first, second] = [
     modelTop(rows, ["delivered", "lost"]),
     modelTop(rows, ["delivered", "pending"]),
@@ -108,6 +122,6 @@ test("a token that one of two servers has alone stands nearer to that server", (
   assert.equal(both, rows.model);
   assert.ok(rows.servers[0].bar < first && first < both);
   assert.ok(both < second && second < rows.servers[1].bar);
-  const alone = rowsOf(pictures.slice(0, 1), false);
+  const alone = rowsOf(pictures.slice(0, 1), false, false);
   assert.equal(modelTop(alone, ["delivered"]), alone.model);
 });
