@@ -274,6 +274,7 @@ def test_the_form_survives_a_reload_but_keys_do_not() -> None:
 def test_a_form_that_nobody_changed_is_not_named_in_the_url() -> None:
     app = AppTest.from_file(ROOT / "pages" / "live.py", default_timeout=180).run()
     assert not app.exception
+    assert drawn(app, "ghost"), "the page opens as what it will look like"
     assert not app.warning
     assert "form" not in app.query_params
 

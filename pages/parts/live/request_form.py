@@ -174,19 +174,6 @@ def matching(typed: str, models: Sequence[str]) -> str:
     return typed if typed in models else next(contains, typed)
 
 
-def invitation(server: Server | None) -> None:
-    """Explain what Start does, before the first run; nothing if an error of the server is shown."""
-    if server is None:
-        return
-    own = is_built_in(server.v1)
-    what = (
-        "the built-in server replays a real capture, token by token."
-        if own
-        else "the prompt is sent to this server, and the response appears here token by token."
-    )
-    st.info(f"Press **Start**: {what}", icon=":material/play_arrow:")
-
-
 def _more(session: Session, *, own: bool, resumable: bool) -> None:
     left, right = st.columns(2, gap="medium")
     with left:

@@ -9,7 +9,11 @@ import { Slots } from "./slots.js";
 /** @import { Model } from "../model/model.js" */
 /** @import { TextWidth } from "../layout/sizes.js" */
 
-/** @typedef {{ shown: number, playing: boolean, live: boolean, selected: number | null, hover: number | null }} Moment */
+/**
+ * `ghost` is a stream that no server has sent.
+ * @typedef {{ shown: number, playing: boolean, live: boolean, ghost?: boolean, selected: number | null,
+ *   hover: number | null }} Moment
+ */
 
 const NARROW = 640; // pixels of width, below which the names of lanes stand above them
 const GUTTER = 128;
@@ -200,6 +204,7 @@ export class Figure {
       scale: this.scale,
       left: this.left,
       shown: moment.shown,
+      ghost: moment.ghost ?? false,
       now: moment.live || moment.shown < model.count,
       selected: moment.playing ? null : moment.selected,
       hover: moment.hover,

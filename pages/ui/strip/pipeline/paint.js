@@ -25,6 +25,7 @@ import { CELL, FONT, INSERT, MOST, PILL, PILL_FONT, SMALL_MONO } from "./slots.j
  * @property {number} scale
  * @property {number} left of the view, in the pixels of the slots
  * @property {number} shown cells that had arrived
+ * @property {boolean} ghost whether no server has sent it: nothing in it is solid
  * @property {boolean} now whether more is to come
  * @property {number | null} selected
  * @property {number | null} hover
@@ -126,6 +127,10 @@ class Painter {
     pen.fillStyle = this.ink("bar");
     pen.beginPath();
     pen.roundRect(scene.gutter, bar, scene.width - scene.gutter, HEIGHT.bar, 4);
+    if (scene.ghost) {
+      this.#outline();
+      return;
+    }
     pen.fill();
     if (scene.now) {
       const x = Math.max(scene.gutter, this.#x(scene.slots.edge(scene.shown)));
@@ -145,6 +150,15 @@ class Painter {
       }
     }
     pen.globalAlpha = 1;
+  }
+
+  #outline() {
+    const { pen } = this;
+    pen.setLineDash([4, 3]);
+    pen.lineWidth = 1.5;
+    pen.strokeStyle = this.ink("faint");
+    pen.stroke();
+    pen.setLineDash([]);
   }
 
   #boxes() {
@@ -255,6 +269,8 @@ class Painter {
       this.#box(slot, y, { line: "loss", fill: "ground", text: "loss-text", thick: 2, mark: markOf(sign) });
     } else if (fate === "unknown") {
       this.#box(slot, y, { line: hue, fill: hue, alpha: 0.2, text: "text", dash: [2, 3] });
+    } else if (this.scene.ghost) {
+      this.#box(slot, y, { line: hue, fill: hue, alpha: 0.14, text: "text", dash: [4, 3] });
     } else {
       this.#box(slot, y, { line: hue, fill: hue, text: "on-hue" });
     }
@@ -612,7 +628,8 @@ class Painter {
             : " · one token a step";
       const name = picture?.server || "the server";
       const y = server.bar + HEIGHT.bar / 2;
-      this.#onGround(name + steps, (gutter || 8) + 10, y, "bar-text", "bar", NAME_FONT);
+      const [ink, ground] = scene.ghost ? ["text", "ground"] : ["bar-text", "bar"];
+      this.#onGround(scene.ghost ? name : name + steps, (gutter || 8) + 10, y, ink, ground, NAME_FONT);
       for (const [lane, { label, hue }] of (picture?.lanes ?? []).entries()) {
         if (lane >= LANES_SHOWN) break;
         const more = (picture?.lanes.length ?? 0) - lane;
