@@ -1,5 +1,6 @@
 // The pipeline on the page: a canvas with a view that zooms and follows, and what a pointer does in it.
 
+import { count } from "../../numbers.js";
 import { IdsSwitch } from "./ids-switch.js";
 import { LEGIBLE, paintPipeline } from "./paint.js";
 import { HEIGHT, rowsOf } from "./rows.js";
@@ -43,6 +44,7 @@ export class Figure {
     this.scale = 1;
     this.left = 0;
     this.fitted = true; // the whole stream is in view
+    this.onBar = false; // the pointer is on a server's bar
     this.follows = true; // the newest token of a growing stream, until the reader looks elsewhere
     /** @type {Moment} */
     this.moment = { shown: 0, playing: false, live: false, selected: null, hover: null };
@@ -241,6 +243,20 @@ export class Figure {
   }
 
   /** @param {PointerEvent} event */
+  #onBar(event) {
+    const y = event.clientY - this.canvas.getBoundingClientRect().top;
+    return this.rows.servers.some(({ bar }) => bar <= y && y <= bar + HEIGHT.bar);
+  }
+
+  /** What the ticks on a server's bar are, while the pointer is on it. */
+  get explanation() {
+    const { model } = this;
+    if (!this.onBar || !model?.rules || model.unit === "piece") return "";
+    const most = count(model.events.mostPerEvent, "token");
+    return `Each tick is an event of the stream: the server sent up to ${most} in one.`;
+  }
+
+  /** @param {PointerEvent} event */
   #onMap(event) {
     return !this.fitted && event.clientY - this.canvas.getBoundingClientRect().top < HEIGHT.map + 4;
   }
@@ -264,8 +280,11 @@ export class Figure {
     };
     canvas.onpointermove = (event) => {
       if (!drag) {
-        const i = this.scale >= LEGIBLE ? this.#cellAt(event.clientX) : null;
-        if (i !== this.moment.hover) this.on.hover(i);
+        const onBar = this.#onBar(event);
+        const i = this.scale >= LEGIBLE && !onBar ? this.#cellAt(event.clientX) : null;
+        if (i === this.moment.hover && onBar === this.onBar) return;
+        this.onBar = onBar;
+        this.on.hover(i);
         return;
       }
       if (drag.map) {
@@ -289,7 +308,10 @@ export class Figure {
     canvas.onpointercancel = () => {
       drag = null;
     };
-    canvas.onpointerleave = () => this.on.hover(null);
+    canvas.onpointerleave = () => {
+      this.onBar = false;
+      this.on.hover(null);
+    };
     canvas.addEventListener(
       "wheel",
       (event) => {
