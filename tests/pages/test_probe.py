@@ -15,6 +15,7 @@ from inspector.fleet.probe_registry import probes
 from inspector.net.playback import PlaybackSettings, playback_routes
 from inspector.net.runs.registry import registry
 from pages.parts.probe import plots
+from pages.parts.probe.results import reason
 from pages.ui.state import Session
 from tests.support.answers import counted
 from tests.support.builtin import CAPTURES, TOOL
@@ -277,3 +278,10 @@ def test_every_request_is_in_the_plot_over_time_once(theme: str) -> None:
         expected = Counter(plots.RESULT_WORDS[each.result] for each in probe_rows)
         assert amounts == expected
     assert not plots.over_time([], theme).data
+
+
+def test_damage_without_a_known_cause_is_one_reason_whatever_its_sentences() -> None:
+    damaged = [
+        row(number, Result.DAMAGED, sentence=f"The server lost {number} tokens.") for number in range(9)
+    ]
+    assert {reason(each) for each in damaged} == {"✕ no known cause: dropped"}

@@ -177,13 +177,13 @@ def _reasons(counted: Sequence[ProbeRow]) -> ProbeRow | None:
     st.header("Why", anchor=False)
     by_reason: dict[str, list[ProbeRow]] = {}
     for row in worst_rows(counted):
-        by_reason.setdefault(_reason(row), []).append(row)
+        by_reason.setdefault(reason(row), []).append(row)
     if not by_reason:
         st.caption("Every response is ok.")
         return None
     groups = sorted(by_reason.items(), key=lambda group: -len(group[1]))
     opened = rows(
-        [{"cause, opens one in Replay": reason, "responses": len(affected)} for reason, affected in groups],
+        [{"cause, opens one in Replay": why, "responses": len(affected)} for why, affected in groups],
         label="Why responses are not ok",
         opens="cause, opens one in Replay",
         key="probe_reasons",
@@ -195,10 +195,13 @@ def _reasons(counted: Sequence[ProbeRow]) -> ProbeRow | None:
     return next((row for row in affected if row.capture), affected[0])
 
 
-def _reason(row: ProbeRow) -> str:
+def reason(row: ProbeRow) -> str:
+    """Why a response is not ok; damage without a known cause is named by its kinds, as sentences vary."""
     response = row.response
-    why = response.cause_title or response.failure or response.sentence
-    return f"{_SIGNS[row.result]} {why}"
+    why = response.cause_title or response.failure
+    if not why and row.result is Result.DAMAGED:
+        why = f"no known cause: {', '.join(map(kind_label, response.kinds))}"
+    return f"{_SIGNS[row.result]} {why or response.sentence}"
 
 
 def _downloads(run: ProbeRun, probe: Probe) -> list[Download]:
