@@ -10,7 +10,7 @@ run = live.watched(session)
 running = run is not None and run.state is not RunState.ENDED
 server = live.asking(session, run, running=running)
 if run is None:
-    live.invitation(server)
+    live.ghost()
 else:
     live.growing(session, run, ended=not running)
 live.checkup(server)

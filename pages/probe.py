@@ -8,7 +8,7 @@ run = probe.watched(session)
 going = run is not None and not run.ended
 probe.form(session, run)
 if run is None:
-    probe.invitation()
+    probe.example()
 elif going:
     probe.progress(run)
 else:

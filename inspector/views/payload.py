@@ -306,6 +306,8 @@ class Payload(Cells, Tables, ReconstructionRow, LogprobRow):
 class StreamState(TypedDict):
     """Where a growing stream is."""
 
+    events: int
+    """Events of the stream then: of two states the one with fewer is the older."""
     state: str
     channel: str | None
     recipient: str | None
@@ -369,6 +371,8 @@ class Head(TypedDict):
     """`client` for the response as a client shows it; None for the tokens."""
     feed: str | None
     """Address of the increments of a growing run."""
+    live: bool
+    """True on the page of live runs, whose token IDs and headers are shown at first."""
 
 
 class Selected(TypedDict):

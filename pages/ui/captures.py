@@ -20,6 +20,7 @@ from inspector.files.uploads import Shelf, Upload
 from inspector.inspection.inspection import of_choice
 from inspector.matrix.results import named_capture as matrix_capture
 from inspector.matrix.scripts import load as lab_scripts
+from inspector.net.client.outcome import OutcomeKind
 from inspector.net.reference_clients import ClientReading, python_reading
 from inspector.net.runs.registry import registry
 from inspector.net.runs.run import LiveRun, RunState
@@ -99,7 +100,9 @@ def _known_level(session: Session, name: str) -> Level | None:
     if (built_in := _builtins().get(name)) is not None:
         return built_in.verdict
     run = _runs().get(name)
-    return None if run is None or run.look is None or not run.look.final else run.look.examined.verdict.level
+    if run is None or run.look is None or run.outcome.kind is OutcomeKind.STOPPED_BY_USER:
+        return None
+    return run.look.examined.verdict.level if run.look.final else None
 
 
 def chosen(session: Session, name: str | None = None) -> Chosen | None:

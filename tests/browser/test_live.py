@@ -110,7 +110,7 @@ def test_a_run_without_token_ids_is_followed_at_full_size_below_one_line_of_what
         page.get_by_role("button", name="Start").click()
         wait_for(page, 40)
         line = page.locator(".now.line")
-        expect(line).to_contain_text("now: content")
+        expect(line).to_contain_text("now: answer (content) · expected channel: final")
         expect(line.locator("dt")).to_have_text(["events"])
         picture = page.locator("canvas[data-part=pipeline]")
         above, below = line.bounding_box(), picture.bounding_box()
@@ -148,6 +148,53 @@ def test_a_reload_in_mid_stream_goes_on_with_the_run_and_stop_ends_it(page: Page
         timeout=SLOW_MS
     )
     expect(page.get_by_role("button", name="Ask again")).to_be_enabled(timeout=SLOW_MS)
+
+
+def test_ids_and_messages_are_seen_as_they_arrive_until_the_reader_switches_them_off(
+    page: Page, address: str
+) -> None:
+    def picture() -> list[object]:
+        rows = "rows: { ids, band }, slots: { kinds, length }"
+        values = "[ids > 0, band !== null, kinds.subarray(0, length).includes(1)]"
+        found: list[object] = page.locator(STRIP).evaluate(
+            f"({{ strip: {{ figure: {{ {rows} }} }} }}) => {values}"
+        )
+        return found
+
+    page.get_by_role("button", name="Start").click()
+    wait_for(page, 3)
+    ids = page.get_by_role("switch", name="token IDs")
+    expect(ids).to_be_checked()
+    assert picture() == [True, True, False], "IDs, names of messages, and no header in one pill"
+    expect(page.get_by_role("button", name="Open in Replay")).to_be_visible()
+    ids.click()
+    assert picture() == [False, False, True]
+    page.reload()
+    wait_for(page, 32)
+    expect(ids).not_to_be_checked()
+    ids.click()
+    page.goto(f"{address}/replay")
+    wait_for(page, 3)
+    expect(ids).not_to_be_checked()
+    assert picture() == [False, False, True]
+
+
+def test_a_growing_stream_is_followed_until_the_reader_looks_elsewhere(page: Page) -> None:
+    def left() -> float:
+        place: float = page.locator(STRIP).evaluate("({ strip: { figure } }) => figure.left")
+        return place
+
+    page.get_by_role("button", name="Start").click()
+    wait_for(page, 22)
+    assert left() > 0
+    back = page.get_by_role("button", name="now", exact=True)
+    expect(back).to_be_hidden()
+    page.locator("canvas[data-part=pipeline]").press("Home")
+    expect(back).to_be_visible()
+    wait_for(page, 28)
+    assert left() == 0
+    back.click()
+    assert left() > 0
 
 
 def test_what_came_opens_in_replay(page: Page) -> None:

@@ -185,6 +185,18 @@ def test_a_click_on_a_hole_chooses_the_token_that_is_missing_there(
     assert state(page)["token"] == lost
 
 
+def test_the_bar_of_the_server_explains_its_ticks(app: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(tokens=False)
+    opened(page, app)
+    bar = page.locator(".hi").evaluate("({ strip: { figure } }) => figure.rows.servers[0].bar")
+    picture = page.locator("canvas[data-part=pipeline]")
+    picture.hover(position={"x": 400, "y": bar + 8})
+    words = page.locator("[data-part=pipeline-words]")
+    expect(words).to_have_text("Each tick is an event of the stream: the server sent up to 3 tokens in one.")
+    picture.hover(position={"x": 10, "y": bar - 20})
+    expect(words).not_to_contain_text("tick")
+
+
 def test_the_picture_plays_once_by_itself_and_rests_at_the_first_finding(app: str, chromium: Browser) -> None:
     context = reader(chromium, tokens=False, reduced_motion="no-preference")
     watched = Watched(context.new_page())

@@ -86,7 +86,7 @@ def _grows_and_ends(page: Page, app: str) -> None:
     assert shifted(page) < AT_MOST
     page.get_by_role("button", name="Start").click()
     page.get_by_role("button", name="Stop").wait_for()
-    expect(page.get_by_text("Press Start")).to_be_hidden()
+    expect(page.get_by_text("What you will see")).to_be_hidden()
     expect(page.get_by_role("button", name="Start", exact=True)).to_be_hidden()
     page.evaluate("shifts.splice(0)")  # the form folds, as the click asks
     page.get_by_role("button", name="Open in Replay").wait_for()

@@ -5,12 +5,13 @@ import ssl
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import httpx
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from inspector import Endpoint
+from inspector import Endpoint, Level
 from inspector.capture.capture import End
 from inspector.cli import main
 from inspector.files.store import builtin, load
@@ -21,7 +22,7 @@ from inspector.net.tap import configured_upstreams
 from pages.parts.live.request_form import matching
 from pages.ui.servers import server_of
 from tests.support.listening import free_port
-from tests.support.pages import banner
+from tests.support.pages import banner, drawn
 from tests.support.raw_server import Answer, Asked, page, raw_server, sse, stream
 
 ROOT = Path(__file__).parents[2]
@@ -273,6 +274,7 @@ def test_the_form_survives_a_reload_but_keys_do_not() -> None:
 def test_a_form_that_nobody_changed_is_not_named_in_the_url() -> None:
     app = AppTest.from_file(ROOT / "pages" / "live.py", default_timeout=180).run()
     assert not app.exception
+    assert drawn(app, "ghost"), "the page opens as what it will look like"
     assert not app.warning
     assert "form" not in app.query_params
 
@@ -349,6 +351,42 @@ def test_a_rejected_request_is_said_once() -> None:
     assert banner(app)["sentence"] == "Your client got an error and no answer."
     assert "max_tokens must be at least 1" in banner(app)["why"]
     assert not app.error
+    assert [words for words, *_ in banner(app)["fixes"]][-1] == "Diagnose"
+    assert banner(app)["report"] == "", "a button makes the report"
+    with pytest.raises(IndexError):
+        drawn(app, "strip")
+
+
+def test_the_fix_while_a_run_grows_is_the_fix_at_its_end() -> None:
+    registry, changed = live_registry(), []
+    for row in builtin():
+        capture = load(row.path)
+        run = registry.get(registry.opened(capture.header))
+        assert run is not None
+        for event in capture.events[:-2]:
+            registry.event(run.id, event)
+        if run.audit().examined.verdict.level is not Level.ERROR:
+            registry.ended(run.id, End(at_s=9.0, cut=False))
+            continue
+        shown_so_far = _watched(run.id)
+        for event in capture.events[-2:]:
+            registry.event(run.id, event)
+        registry.ended(run.id, capture.end or End(at_s=9.0, cut=False))
+        run.audit()
+        assert shown_so_far["sentence"].startswith("So far: ")
+        early = shown_so_far["fixes"]
+        if _watched(run.id)["fixes"][: len(early)] != early:  # a link to all causes may follow at the end
+            changed.append(row.name)
+    assert changed == ["chat-unknown-role-vllm-0.13.0"], "its last event is an error of another cause"
+
+
+def _watched(run: str) -> dict[str, Any]:
+    app = AppTest.from_file(ROOT / "pages" / "live.py", default_timeout=180)
+    app.session_state["live_address"] = "no address"
+    app.query_params["run"] = run
+    app.run()
+    assert not app.exception
+    return banner(app)
 
 
 def test_a_server_that_hangs_does_not_hold_up_the_page() -> None:

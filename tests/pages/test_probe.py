@@ -1,23 +1,26 @@
 """The Probe page without a browser: the form, a probe of a real server, and its result."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from starlette.applications import Starlette
 from streamlit.testing.v1 import AppTest
 
-from inspector.fleet.probe import summary
+from inspector.fleet.probe import Result, summary
 from inspector.fleet.probe_registry import probes
 from inspector.net.playback import PlaybackSettings, playback_routes
 from inspector.net.runs.registry import registry
 from pages.parts.probe import plots
+from pages.parts.probe.results import reason
 from pages.ui.state import Session
 from tests.support.answers import counted
 from tests.support.builtin import CAPTURES, TOOL
 from tests.support.listening import free_port, listening
-from tests.support.pages import tables
+from tests.support.pages import banner, tables
 from tests.support.probes import row, rows
 from tests.support.raw_server import page, raw_server
 
@@ -62,12 +65,22 @@ def ended(app: AppTest) -> AppTest:
 
 def test_a_probe_says_its_result_first_and_its_streams_open_in_replay(playback: str) -> None:
     app = shown(playback, **{f"probe_model_{playback}": TOOL, "probe_requests": 6})
-    assert next(info.value for info in app.info).startswith("Press **Start**")
+    assert "**EXAMPLE**" in app.markdown[0].value
+    assert "checked responses were silently damaged" in banner(app)["sentence"]
+    assert [box.proto.expanded for box in app.expander] == [True, False], (
+        "the form is open, and what is rare is not"
+    )
     app.button(key="probe_start").click().run()
     ended(app)
-    headings = [paragraph.value for paragraph in app.markdown if paragraph.value.startswith("# ")]
-    [heading] = [heading.replace("\\", "") for heading in headings]
-    assert heading == "# 6 of 6 checked responses were silently damaged: 100% (95% interval 61% to 100%)."
+    assert not any(box.proto.expanded for box in app.expander)
+    heading = banner(app)
+    assert heading["level"] == "error"
+    assert (
+        heading["sentence"]
+        == "6 of 6 checked responses were silently damaged: 100% (95% interval 61% to 100%)."
+    )
+    cause = "Text of an engine step that spans two messages is filed under one channel"
+    assert heading["blame"] == f"Cause of 6 of 6: {cause}."
     [groups] = (table.value for table in app.dataframe)
     assert groups.iloc[0].to_dict() | {"sent": 6} == {
         "requests": "all requests",
@@ -81,9 +94,11 @@ def test_a_probe_says_its_result_first_and_its_streams_open_in_replay(playback: 
     }
     streams = tables(app)["Responses that were damaged, failed, or could not be checked"]
     assert [stream["result"] for stream in streams] == ["✕ silently damaged"] * 6
-    [cause] = [paragraph.value for paragraph in app.markdown if "spans two messages" in paragraph.value]
-    assert "[vLLM 0\\.24\\.0 or newer](matrix?endpoint=chat&class=calls&release=0.24.0)" in cause
-    assert "https://github.com/vllm-project/vllm/" in cause
+    fixes = dict(heading["fixes"])
+    assert fixes["vLLM 0.24.0 or newer"] == "matrix?endpoint=chat&class=calls&release=0.24.0"
+    assert any((url or "").startswith("https://github.com/vllm-project/vllm/") for url in fixes.values())
+    [reason] = tables(app)["Why responses are not ok"]
+    assert list(reason.values()) == [f"✕ {cause}", 6]
     assert app.query_params["probe"]
     files = [element.proto.label for element in app.get("download_button")]
     assert files == ["Result (JSON)", "Requests (CSV)", "Test report (JUnit)", "Code scanning (SARIF)"]
@@ -106,7 +121,7 @@ def test_earlier_probes_are_listed_and_opened_by_their_address(playback: str) ->
     link = AppTest.from_file(ROOT / "pages" / "probe.py", default_timeout=180)
     link.query_params["probe"] = first.id
     link.run()
-    assert "3 of 3 checked responses" in link.markdown[0].value
+    assert "3 of 3 checked responses" in banner(link)["sentence"]
     assert link.number_input(key="probe_requests").value == 3
     assert not link.warning
 
@@ -251,3 +266,22 @@ def test_plots_have_an_interval_for_each_load_and_no_markup_of_channels(theme: s
     assert times is not None
     assert "first token, bxb" in {name for trace in times.data for name in trace.y}
     assert plots.times(summary([]), theme) is None
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_request_is_in_the_plot_over_time_once(theme: str) -> None:
+    results = [list(Result)[number % 4] for number in range(101)]
+    timed = [row(number, result, started_s=(number * 37 % 101) / 7) for number, result in enumerate(results)]
+    for probe_rows in (timed, timed[:1], [replace(each, started_s=0.0) for each in timed]):
+        figure = plots.over_time(probe_rows, theme)
+        amounts = {bar.name: sum(bar.y) for bar in figure.data}
+        expected = Counter(plots.RESULT_WORDS[each.result] for each in probe_rows)
+        assert amounts == expected
+    assert not plots.over_time([], theme).data
+
+
+def test_damage_without_a_known_cause_is_one_reason_whatever_its_sentences() -> None:
+    damaged = [
+        row(number, Result.DAMAGED, sentence=f"The server lost {number} tokens.") for number in range(9)
+    ]
+    assert {reason(each) for each in damaged} == {"✕ no known cause: dropped"}

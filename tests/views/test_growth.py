@@ -312,7 +312,7 @@ def test_stream_position_names_the_open_message() -> None:
         reader = Reader(chat(REFUSED).header)
         for event in chat(REFUSED).events:
             reader.receive([event])
-            position = stream_position(reader.reading().choice)
+            position = stream_position(reader.reading().choice, len(reader.reading().events))
             yield position["state"], position["channel"]
 
     assert list(states())[:8] == [

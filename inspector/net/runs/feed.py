@@ -103,13 +103,13 @@ class _Feed:
             columns = self._growth.step(choice, run.events.at_s, stopped, ended=ended)
             if columns is None:
                 return None
-            columns["now"] = stream_position(choice)
+            columns["now"] = stream_position(choice, len(run.events))
             columns["more"] = self._growth.more
         if columns["from"] == 0:
             # The stream starts over, so the reader has nothing of it yet.
             self._look, self._picture, self._findings = None, None, []
         if not columns["more"] and time.monotonic() - self._paced_at > _PACE_EACH_S:
-            columns["pace"] = _pace_row(run.pace())
+            columns["pace"] = pace_row(run.pace())
             self._paced_at = time.monotonic()
         return columns
 
@@ -151,11 +151,12 @@ class _Feed:
             "count": self._growth.count,
             "failure": run.outcome.failure,
             "notes": list(run.outcome.notes),
-            "pace": _pace_row(run.pace()),
+            "pace": pace_row(run.pace()),
         }
 
 
-def _pace_row(pace: Pace) -> PaceRow:
+def pace_row(pace: Pace) -> PaceRow:
+    """The metrics of a run, as the page receives them."""
     return {
         "tokens": pace.tokens,
         "events": pace.events,

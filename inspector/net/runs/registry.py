@@ -47,6 +47,8 @@ _AUDIT_EACH_S: Final = 0.5
 """Shortest pause between two audits of a run in seconds."""
 _VERSION_FOR_S: Final = 60.0
 """Seconds for which a server's version is not asked again."""
+_READER_WITHIN_S: Final = 1.5
+"""A page is drawn in less; the browser of one that is hidden may take longer."""
 
 
 class Registry:
@@ -68,16 +70,27 @@ class Registry:
 
     # --- starting and finding ---
 
-    def start(self, server: Server, request: LiveRequest, *, path: Path | None = None) -> LiveRun:
-        """Send a request and return its run at once. `path` replaces a file in `folder`."""
+    def start(
+        self, server: Server, request: LiveRequest, *, path: Path | None = None, shown: bool = False
+    ) -> LiveRun:
+        """Send a request and return its run at once. `path` replaces a file in `folder`.
+
+        With `shown` the request waits for a reader, for a moment: a page that is still being drawn would
+        show the first tokens late and all at once.
+        """
         run = self._new(_expected_header(request), path=path, address=server.v1)
-        self._send(run, server, request)
+        self._send(run, server, request, shown=shown)
         return run
 
     def start_both(
-        self, server: Server, request: LiveRequest, *, paths: tuple[Path | None, Path | None] = (None, None)
+        self,
+        server: Server,
+        request: LiveRequest,
+        *,
+        paths: tuple[Path | None, Path | None] = (None, None),
+        shown: bool = False,
     ) -> tuple[LiveRun, LiveRun]:
-        """Send a request, and the same prompt to completions as its ground truth; both runs.
+        """Send a request, and the same prompt to completions as its ground truth; both runs, see `start`.
 
         Both get temperature 0 and one seed unless the request names its own.
         """
@@ -87,7 +100,7 @@ class Registry:
         truth = self.start(server, _truth(request), path=paths[1])
         run = self._new(_expected_header(request), path=paths[0], address=server.v1)
         run.pair, truth.pair = truth.id, run.id
-        self._send(run, server, request)
+        self._send(run, server, request, shown=shown)
         return run, truth
 
     def start_trial(
@@ -216,14 +229,26 @@ class Registry:
         return run
 
     def _send(
-        self, run: LiveRun, server: Server, request: LiveRequest, gate: asyncio.Semaphore | None = None
+        self,
+        run: LiveRun,
+        server: Server,
+        request: LiveRequest,
+        gate: asyncio.Semaphore | None = None,
+        *,
+        shown: bool = False,
     ) -> None:
-        future = self.submit(self._drive(run, server, request, gate))
+        future = self.submit(self._drive(run, server, request, gate, shown=shown))
         run.stop = lambda: _cancel(future)
-        run.again = lambda: self.start(server, request)
+        run.again = lambda: self.start(server, request, shown=shown)
 
     async def _drive(
-        self, run: LiveRun, server: Server, request: LiveRequest, gate: asyncio.Semaphore | None
+        self,
+        run: LiveRun,
+        server: Server,
+        request: LiveRequest,
+        gate: asyncio.Semaphore | None,
+        *,
+        shown: bool,
     ) -> None:
         from inspector.net.client.exchange import ask  # noqa: PLC0415 -- loads the openai client, which takes long
 
@@ -231,6 +256,8 @@ class Registry:
         try:
             async with gate or nullcontext():
                 version, owner = await self._version_and_owner(server, request.model)
+                if shown:
+                    await asyncio.wait((asyncio.wrap_future(run.reader),), timeout=_READER_WITHIN_S)
                 outcome = await ask(server, request, _RunSink(run), server_version=version, owned_by=owner)
         except InspectorError as error:
             outcome = RequestOutcome.raised(error)

@@ -8,6 +8,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
@@ -136,6 +137,8 @@ class LiveRun:
         """Of all events."""
         self.look: Look | None = None
         self.ended = Flag()
+        self.reader: Future[None] = Future()
+        """Done once somebody reads the run as it grows."""
         self.stop: Callable[[], None] = lambda: None
         """Ends the request; does nothing for a request of another client."""
         self.again: Callable[[], LiveRun] | None = None
@@ -220,6 +223,8 @@ class LiveRun:
         """A wake-up for a reader in the running event loop; call `unwatch` when it stops reading."""
         watch = Wakeup()
         self._watches.append(watch)
+        if not self.reader.done():
+            self.reader.set_result(None)
         return watch
 
     def unwatch(self, watch: Wakeup) -> None:

@@ -64,6 +64,9 @@ th{color:var(--quiet)}
 .picture button{font:inherit;color:inherit;background:none;border:1px solid var(--line);border-radius:6px;
   padding:2px 10px;cursor:pointer}
 .picture button.link{border:0;padding:0;color:var(--accent);text-decoration:underline}
+.picture button.switch{border:0;padding:0;background:none}
+.picture button.switch::before{content:'\\2610  '}
+.picture button.switch[aria-checked=true]::before{content:'\\2611  '}
 .picture [hidden]{display:none}
 summary{cursor:pointer;color:var(--quiet)}
 figure{margin:.6em 0}

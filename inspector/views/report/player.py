@@ -31,8 +31,9 @@ _KEPT_OF_FINDINGS: Final = (
 _HTML: Final = """<figure class='hi picture'>
 <div class='tools'><button data-part='watch'><span data-part='watch-word'>Watch it happen</span></button>
 <span class='quiet'>&#8592; &#8594; token</span><span class='fill'></span>
+<button class='link' data-part='pipeline-now' hidden></button>
 <button class='link' data-part='pipeline-fit' hidden>whole stream</button>
-<button class='link' data-part='pipeline-framing' hidden></button></div>
+<button class='switch' role='switch' data-part='pipeline-ids' hidden>token IDs</button></div>
 <canvas data-part='pipeline' tabindex='0' role='img'
  aria-label='What the model wrote, and where each token arrived'></canvas>
 <p class='quiet' data-part='pipeline-words'></p>

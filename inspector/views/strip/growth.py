@@ -13,6 +13,7 @@ from inspector.analysis.alignment import reconstructed_cells
 from inspector.analysis.audit import Rejection
 from inspector.analysis.reading import ChoiceReading
 from inspector.capture.deltas import Delta
+from inspector.protocol.harmony.events import MessageHeader
 from inspector.protocol.harmony.reconstruction import Reconstruction
 from inspector.protocol.harmony.transcript import Message, RejectedRun
 from inspector.views.payload import (
@@ -311,20 +312,25 @@ def unchanged(count: int, unit: Unit | None = None) -> Increment:
     }
 
 
-def stream_position(choice: ChoiceReading) -> StreamState:
-    """The current state of the stream: state, channel and recipient of the open message or rejected run."""
+def stream_position(choice: ChoiceReading, events: int) -> StreamState:
+    """The state of the stream after so many events: that of the open message or rejected run."""
+    state, header, number = _position(choice)
+    return {
+        "events": events,
+        "state": state,
+        "channel": None if header is None else header.channel,
+        "recipient": None if header is None else header.recipient,
+        "message": number,
+    }
+
+
+def _position(choice: ChoiceReading) -> tuple[str, MessageHeader | None, int | None]:
     transcript = choice.transcript
     last = transcript.messages[-1] if transcript.messages else None
     rejected_run = transcript.rejected_runs[-1] if transcript.rejected_runs else None
     if rejected_run is not None and (last is None or rejected_run.start >= last.start):
-        return {"state": "refused", "channel": None, "recipient": None, "message": None}
+        return "refused", None, None
     if last is None or not choice.has_ids:
-        field = choice.deltas[-1].field if choice.deltas else None
-        return {"state": field or "waiting", "channel": None, "recipient": None, "message": None}
+        return (choice.deltas[-1].field if choice.deltas else "waiting"), None, None
     state = "between messages" if last.complete else "body" if last.in_body else "header"
-    return {
-        "state": state,
-        "channel": last.header.channel,
-        "recipient": last.header.recipient,
-        "message": len(transcript.messages) - 1,
-    }
+    return state, last.header, len(transcript.messages) - 1

@@ -1,49 +1,51 @@
-// State now, figures and delivered text of a run; drawn again whenever Python tells, and between
-// two words from Python whenever the strip's feed does.
+// State now, metrics and delivered text of a run. Two tell of a run that grows: the strip's feed at once, and Python
+// once a second. What was drawn stands until something newer is told: nothing here goes back.
 
 import { make, paint } from "../../ui/dom.js";
-import { duration, NUMBER } from "../../ui/numbers.js";
+import { NUMBER } from "../../ui/numbers.js";
 import { STREAM_STATE } from "../../ui/strip/run-feed.js";
 import { visibleParts } from "../../ui/text.js";
+import { figureWords, newer, stateWords } from "./stream-words.js";
 
 /** @import { Component } from "../../ui/component.d.ts" */
+/** @import { PaceRow, StreamState } from "../../ui/strip/model/payload.d.ts" */
 /** @import { StreamUpdate } from "../../ui/strip/run-feed.js" */
 
-/** @typedef {[label: string, value: string]} Figure */
 /** @typedef {[name: string, text: string, length: number]} Field */
 /**
- * What Python tells: the head of a run, or its text.
- * @typedef {object} Now
- * @property {string} [state]
- * @property {string} [silence] for how long nothing has come; empty while the stream flows
- * @property {string} [feed] the address of the strip's feed
- * @property {Figure[]} [figures]
- * @property {string | null} [verdict]
+ * What Python tells of a run: where it is, or its text.
+ * @typedef {object} Told
+ * @property {Head} [head]
  * @property {Field[]} [fields]
  */
+/**
+ * @typedef {object} Head
+ * @property {string} feed the address of the strip's feed
+ * @property {boolean} sent true while only the request was sent
+ * @property {string} silence for how long nothing has come; empty while the stream flows
+ * @property {StreamState} now
+ * @property {PaceRow} pace
+ */
 
-/** @type {WeakMap<HTMLElement, string>} the feed that each place listens to */
-const listening = new WeakMap();
+/** @type {WeakMap<HTMLElement, StreamUpdate>} by place what is drawn there */
+const drawn = new WeakMap();
 
-/** @param {Component<Now>} component */
-export default function ({ data, parentElement }) {
+/** @param {Component<Told>} component */
+export default function ({ data: { head, fields }, parentElement }) {
   const root = /** @type {HTMLElement} */ (parentElement.querySelector(".now"));
-  const parts = [];
-  if (data.state) {
+  root.classList.toggle("line", head !== undefined);
+  if (!head) {
+    root.replaceChildren(...(fields?.length ? [cards(fields)] : []));
+    return;
+  }
+  if (drawn.get(root)?.feed !== head.feed) {
+    drawn.set(root, head);
     const state = make("p", "state");
-    if (data.feed) state.append(make("i", "pulse"));
-    state.append(make("span", "quiet", "now: "), stateWords(data.state));
-    state.append(make("span", "silence", data.silence ? ` · ${data.silence}` : ""));
-    parts.push(state);
+    state.append(make("i", "pulse"), make("span", "quiet", "now: "), make("span", "words"));
+    root.replaceChildren(state, make("dl", "figures"));
+    listen(root, head.feed);
   }
-  if (data.figures) parts.push(figures(data.figures));
-  root.classList.toggle("line", data.state !== undefined);
-  if (data.verdict) {
-    parts.push(paint(make("p", "found"), visibleParts(data.verdict, { spaces: false, most: 400 })));
-  }
-  if (data.fields?.length) parts.push(fields(data.fields));
-  root.replaceChildren(...parts);
-  if (data.feed) listen(root, data.feed);
+  draw(root, head);
 }
 
 /**
@@ -51,60 +53,41 @@ export default function ({ data, parentElement }) {
  * @param {string} feed
  */
 function listen(root, feed) {
-  if (listening.get(root) === feed) return;
-  listening.set(root, feed);
   /** @param {Event} event */
   const hear = (event) => {
     const { detail } = /** @type {CustomEvent<StreamUpdate>} */ (event);
-    if (!root.isConnected || listening.get(root) !== feed) window.removeEventListener(STREAM_STATE, hear);
-    else if (detail.feed === feed) update(root, detail);
+    const listens = root.isConnected && drawn.get(root)?.feed === feed;
+    if (!listens) window.removeEventListener(STREAM_STATE, hear);
+    else if (detail.feed === feed) draw(root, detail);
   };
   window.addEventListener(STREAM_STATE, hear);
 }
 
-/** @param {string} words */
-function stateWords(words) {
-  return paint(make("b"), visibleParts(words, { spaces: false, most: 200 }));
-}
-
 /**
  * @param {HTMLElement} root
- * @param {StreamUpdate} told
+ * @param {StreamUpdate & Partial<Head>} told
  */
-function update(root, { now, pace }) {
-  const framed = now.state === "body" || now.state === "header";
-  const of = framed && now.channel ? ` of ${now.channel}` : "";
-  const to = framed && now.recipient ? ` to ${now.recipient}` : "";
-  root.querySelector(".state b")?.replaceWith(stateWords(now.state + of + to));
-  root.querySelector(".silence")?.replaceChildren();
-  if (!pace) return;
-  const rows = /** @type {Figure[]} */ ([
-    ["tokens", rounded(pace.tokens)],
-    ["tokens/s", rounded(pace.tokens_per_s)],
-    ["first token", duration(pace.first_token_s)],
-    ["events", rounded(pace.events)],
-  ]);
-  root.querySelector(".figures")?.replaceWith(figures(rows.filter(([, value]) => value)));
+function draw(root, { feed, now: told, pace: paceTold, sent = false, silence = "" }) {
+  const before = drawn.get(root);
+  const now = newer(before?.now, told) ?? told;
+  const pace = newer(before?.pace, paceTold);
+  drawn.set(root, { feed, now, pace });
+  const [known, derived] = stateWords(now, sent);
+  const words = paint(make("b"), visibleParts(known, { spaces: false, most: 200 }));
+  const silent = make("span", "silence", silence && now === told ? ` · ${silence}` : "");
+  root.querySelector(".words")?.replaceChildren(words, make("span", "quiet", derived), silent);
+  if (pace) root.querySelector(".figures")?.replaceChildren(...figureWords(pace).map(figure));
 }
 
-/** @param {number | null} number; empty where it is none or unknown */
-function rounded(number) {
-  return number ? NUMBER.format(Math.round(number)) : "";
-}
-
-/** @param {Figure[]} rows */
-function figures(rows) {
-  const list = make("dl", "figures");
-  for (const [label, value] of rows) {
-    const pair = make("div");
-    pair.append(make("dd", "", value), make("dt", "", label));
-    list.append(pair);
-  }
-  return list;
+/** @param {[value: string, label: string]} words */
+function figure([value, label]) {
+  const pair = make("div");
+  pair.append(make("dd", "", value), make("dt", "", label));
+  return pair;
 }
 
 /** @param {Field[]} all */
-function fields(all) {
+function cards(all) {
   const box = make("div", "fields");
   box.setAttribute("role", "group");
   box.setAttribute("aria-label", "What the client received");

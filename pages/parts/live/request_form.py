@@ -174,19 +174,6 @@ def matching(typed: str, models: Sequence[str]) -> str:
     return typed if typed in models else next(contains, typed)
 
 
-def invitation(server: Server | None) -> None:
-    """Explain what Start does, before the first run; nothing if an error of the server is shown."""
-    if server is None:
-        return
-    own = is_built_in(server.v1)
-    what = (
-        "the built-in server replays a real capture, token by token."
-        if own
-        else "the prompt is sent to this server, and the response appears here token by token."
-    )
-    st.info(f"Press **Start**: {what}", icon=":material/play_arrow:")
-
-
 def _more(session: Session, *, own: bool, resumable: bool) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
@@ -333,6 +320,6 @@ def _request(model: str, endpoint: Endpoint) -> LiveRequest:
 def _start(session: Session, server: Server, request: LiveRequest) -> None:
     runs = registry()
     both = st.session_state.get("live_both") and not spec_of(request.endpoint).raw
-    run = runs.start_both(server, request)[0] if both else runs.start(server, request)
+    run = runs.start_both(server, request, shown=True)[0] if both else runs.start(server, request, shown=True)
     form_state.keep_for(session, run.id)
     watch(session, run.id)

@@ -1,25 +1,28 @@
 """One run on the page: its state, metrics, the growing strip, messages, delivered text and the verdict."""
 
+from collections.abc import Sequence
 from itertools import takewhile
 from typing import Final
 
 import streamlit as st
 
 import inspector
-from inspector import Evidence, Inspection, Level, Reading, Verdict
-from inspector.capture.formats import duration, number, plural
+from inspector import Inspection, Level
+from inspector.capture.formats import number, plural
 from inspector.net.client.outcome import OutcomeKind
+from inspector.net.runs.feed import pace_row
 from inspector.net.runs.registry import registry
-from inspector.net.runs.run import LiveRun, Pace, RunState
+from inspector.net.runs.run import LiveRun, RunState
 from inspector.views.audit_result import AuditResult
 from inspector.views.strip import empty_strip
 from inspector.views.strip import strip as strip_payload
 from inspector.views.strip.growth import stream_position
+from inspector.views.summary import Fix, fixes
 from pages.parts.live import form_state
 from pages.parts.live.request_form import key_rejected
 from pages.parts.live.runs import open_in_compare, open_in_replay, watch
 from pages.ui.assets import inline
-from pages.ui.banner import banner
+from pages.ui.banner import banner, follow, sentence_banner
 from pages.ui.fields import field_words
 from pages.ui.modules import loader
 from pages.ui.palette import stylesheet
@@ -48,20 +51,22 @@ def growing(session: Session, run: LiveRun, *, ended: bool) -> None:
         else:
             st.fragment(_head, run_every=_EACH_S)(run)
     payload = _whole(run) if ended else pack(empty_strip(run.id), digest=run.id)
-    strip(
-        payload,
-        session.strip_of("live"),
-        key="live_strip",
-        feed=None if ended else feed_address(run),
-    )
-    with st.container(key="live_fields"):
-        if ended:
-            _text(run)
-        else:
-            st.fragment(_text, run_every=_EACH_S)(run)
+    if not ended or payload.cells:
+        strip(
+            payload,
+            session.strip_of("live"),
+            key="live_strip",
+            feed=None if ended else feed_address(run),
+            live=True,
+        )
+        with st.container(key="live_fields"):
+            if ended:
+                _text(run)
+            else:
+                st.fragment(_text, run_every=_EACH_S)(run)
     with st.container(key="live_verdict"):
         if ended:
-            _ended(run)
+            _ended(session, run)
         else:
             st.fragment(_found, run_every=_EACH_S)(run)
 
@@ -75,21 +80,41 @@ def _head(run: LiveRun) -> None:
     """State and metrics; the feed updates them between runs of this fragment; the page reruns at the end."""
     if run.state is RunState.ENDED:
         st.rerun()
+    with run.lock:
+        now = stream_position(run.live().choice, len(run.events))
     _now(
         key="live_now",
         data={
-            "state": _state_words(run, run.reading()),
-            "silence": _silence_words(run),
-            "feed": feed_address(run),
-            "figures": _figures(run.pace()),
+            "head": {
+                "feed": feed_address(run),
+                "sent": run.state is RunState.WAITING,
+                "silence": _silence_words(run),
+                "now": now,
+                "pace": pace_row(run.pace()),
+            }
         },
     )
 
 
 def _found(run: LiveRun) -> None:
-    """What an audit of the run so far found."""
-    if run.look is not None and run.look.examined.findings:
-        _now(key="live_found", data={"verdict": _verdict_words(run.look.examined.verdict)})
+    """The error that an audit of the run so far found, and its fix; a warning may still become an error."""
+    examined = None if run.look is None else run.look.examined
+    if examined is not None and examined.verdict.level is Level.ERROR:
+        wanted = sentence_banner(
+            examined.verdict.level,
+            f"So far: {examined.verdict.sentence}",
+            examined.verdict.why,
+            (),
+            key="live_so_far",
+            blame=examined.verdict.blame,
+            fixes=[
+                fix
+                for fix in fixes(examined)
+                if not (fix.folded or fix.command or (fix.url or "").startswith("https:"))
+            ],
+            decided=examined.cause is None or not examined.cause.alternatives,
+        )
+        follow(wanted)
     _troubles(run)
 
 
@@ -103,16 +128,13 @@ def _silence_words(run: LiveRun) -> str:
     return f"last {'token' if run.pace().tokens else 'event'} {silence_s:.0f} s ago"
 
 
-def _verdict_words(judged: Verdict) -> str:
-    return f"{judged.sentence} {judged.known}".rstrip()
-
-
 def _text(run: LiveRun) -> None:
     _now(key="live_text", data={"fields": _fields(run)})
 
 
-def _ended(run: LiveRun) -> None:
+def _ended(session: Session, run: LiveRun) -> None:
     result = _result_of(run)
+    rejected = run.outcome.kind is OutcomeKind.REQUEST_REJECTED
     if _stopped(run):
         amount = len(result.choice.tokens)
         after = f" after {number(amount)} {plural(amount, 'token')}" if amount else ""
@@ -121,11 +143,19 @@ def _ended(run: LiveRun) -> None:
         key_rejected(run) or (run.outcome.kind in _QUOTED and result.level is Level.ERROR)
     ):
         st.error(plain(run.outcome.failure), icon=":material/link_off:")
-    banner(result, key="live_banner")
+    banner(result, key="live_banner", session=session, otherwise=_unknown_rejection(run) if rejected else ())
     _troubles(run)
     if run.path is not None and not run.trouble:
         st.caption(f"Saved as {plain(str(run.path))}")
     _pair(run)
+
+
+def _unknown_rejection(run: LiveRun) -> Sequence[Fix]:
+    """What to do about a rejected request that no known issue explains."""
+    return [
+        Fix(text="Change the request in the line above, or look the message up in"),
+        Fix(text="Diagnose", url=f"diagnose?capture={run.id}.jsonl"),
+    ]
 
 
 def _actions(session: Session, run: LiveRun) -> None:
@@ -216,30 +246,6 @@ def _whole(run: LiveRun) -> Payload:
 def _packed(digest: str, key: str, _inspection: Inspection) -> Payload:
     """The complete strip under the key of the growing one, so that the view keeps its position."""
     return pack(strip_payload(_inspection, key=key), digest=digest)
-
-
-def _state_words(run: LiveRun, reading: Reading) -> str:
-    position = stream_position(reading.choice)
-    if run.state is RunState.WAITING:
-        return "request sent, waiting for the first event"
-    if position["state"] == "waiting":
-        return "waiting for the first token"
-    if position["state"] in {"body", "header"} and reading.choice.evidence is not Evidence.NONE:
-        of = f" of {position['channel']}" if position["channel"] else ""
-        to = f" to {position['recipient']}" if position["recipient"] else ""
-        return f"{position['state']}{of}{to}"
-    return str(position["state"])
-
-
-def _figures(pace: Pace) -> list[tuple[str, str]]:
-    """What is known so far: a server that sends no token IDs has neither tokens nor their rate."""
-    rows = [
-        ("tokens", number(pace.tokens) if pace.tokens else ""),
-        ("tokens/s", number(pace.tokens_per_s) if pace.tokens_per_s else ""),
-        ("first token", duration(pace.first_token_s, "")),
-        ("events", number(pace.events) if pace.events else ""),
-    ]
-    return [(label, value) for label, value in rows if value]
 
 
 def _fields(run: LiveRun) -> list[tuple[str, str, int]]:

@@ -7,6 +7,7 @@ from typing import Final
 import streamlit as st
 
 from inspector import Endpoint, InspectorError
+from inspector.capture.formats import count
 from inspector.fleet.probe import (
     PROMPT_FILE_MIB,
     Budget,
@@ -28,6 +29,7 @@ from pages.ui.errors import show_error
 from pages.ui.pickers import plain
 from pages.ui.servers import (
     ADDRESS_HELP,
+    Reached,
     awaiting,
     built_in_address,
     faults,
@@ -66,6 +68,59 @@ def form(session: Session, run: ProbeRun | None) -> None:
     for name, value in {"address": built_in_address(), **_DEFAULTS}.items():
         st.session_state.setdefault(f"probe_{name}", value)
     going = run is not None and not run.ended
+    with st.container(horizontal=True, vertical_alignment="top", gap="small", key="probe_line"):
+        # The browser keeps an expander as it is under its key.
+        key = f"probe_form_{None if run is None else run.id}"
+        line = "Request" if run is None else plan_line(run.plan)
+        with st.expander(line, icon=":material/edit:", expanded=run is None, key=key):
+            reach, model, endpoints, kind = _fields()
+        if going and run is not None:
+            if st.button("Stop", icon=":material/stop_circle:", key="probe_stop", width=95):
+                run.stop()
+            start = False
+        else:
+            start = st.button(
+                "Start",
+                icon=":material/play_arrow:",
+                type="primary",
+                key="probe_start",
+                width=95,
+                disabled=reach[0] is None or not model or not endpoints,
+            )
+    server, _, trouble, _ = reach
+    awaiting(reach)
+    if trouble and not model:
+        st.error(plain(trouble), icon=":material/link_off:")
+    if start and server is not None:
+        try:
+            session.probe = probes().start(_plan(server, str(model), endpoints, kind)).id
+            st.session_state[_HELD] = session.probe
+        except InspectorError as error:
+            show_error(error)
+        else:
+            session.address({"probe": session.probe})
+            st.rerun()
+
+
+def plan_line(plan: Plan) -> str:
+    """A plan in one line."""
+    servers = " and ".join(f"{server.v1.partition('://')[2]} · {model}" for server, model in plan.servers)
+    requests = "" if plan.budget.requests is None else count(plan.budget.requests, "request")
+    words = [servers, ", ".join(plan.endpoints), load_words(plan), requests]
+    return plain(" · ".join(filter(None, words)))
+
+
+def load_words(plan: Plan) -> str:
+    """How many requests are in flight."""
+    if plan.sweep is not None:
+        return f"sweep up to {plan.sweep.limit:,} streams at once"
+    if plan.load.rate is not None:
+        return f"{plan.load.rate:g} requests per second"
+    return count(plan.load.concurrency, "worker")
+
+
+def _fields() -> tuple[Reached, str | None, Sequence[Endpoint], str]:
+    """Draw the fields: what a server answers, and the model, endpoints and load that are chosen."""
     address = st.session_state["probe_address"]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="probe_first_row"):
         st.text_input(
@@ -75,8 +130,7 @@ def form(session: Session, run: ProbeRun | None) -> None:
             help=ADDRESS_HELP,
         )
         reach = reached(lambda: _server(address))
-        server, models, trouble, _ = reach
-        model = _model(address, models)
+        model = _model(address, reach[1])
         endpoints = st.segmented_control(
             "Endpoints",
             asked_endpoints(),
@@ -100,33 +154,11 @@ def form(session: Session, run: ProbeRun | None) -> None:
         )
         kind = chosen or _WORKERS
         _amounts(kind)
-        stop = going and st.button("Stop", icon=":material/stop_circle:", key="probe_stop", width=95)
-        start = not going and st.button(
-            "Start",
-            icon=":material/play_arrow:",
-            type="primary",
-            key="probe_start",
-            width=95,
-            disabled=server is None or not model or not endpoints,
-        )
     with st.expander(
         "Second server, file of prompts, scripts of the lab, control, connection", key="probe_more"
     ):
         _more(own=is_built_in(address))
-    awaiting(reach)
-    if stop and run is not None:
-        run.stop()
-    if trouble and not model:
-        st.error(plain(trouble), icon=":material/link_off:")
-    if start and server is not None:
-        try:
-            session.probe = probes().start(_plan(server, str(model), endpoints, kind)).id
-            st.session_state[_HELD] = session.probe
-        except InspectorError as error:
-            show_error(error)
-        else:
-            session.address({"probe": session.probe})
-            st.rerun()
+    return reach, model, endpoints, kind
 
 
 def _hold(run: ProbeRun) -> None:
@@ -162,15 +194,6 @@ def _hold(run: ProbeRun) -> None:
     for name, value in values.items():
         fields[f"probe_{name}"] = value
     fields[_HELD] = run.id
-
-
-def invitation() -> None:
-    """Explain what Start does, before the first probe."""
-    st.info(
-        "Press **Start**: the requests are sent, each response is checked as it ends, and the result appears "
-        "here. The built-in server replays real captures, so you can try this without a server.",
-        icon=":material/play_arrow:",
-    )
 
 
 def _model(address: str, models: Sequence[str]) -> str | None:

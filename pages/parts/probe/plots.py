@@ -1,14 +1,52 @@
 """The plots of a probe: damaged responses by load with their intervals, and percentiles of times."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from inspector.fleet.probe import ProbeSummary, RequestGroup
+from inspector.fleet.probe import ProbeRow, ProbeSummary, RequestGroup, Result
 from inspector.fleet.probe.reporting import time_name
 from pages.ui.palette import channel_hue, shade
 
+RESULT_WORDS = {
+    Result.DAMAGED: "silently damaged",
+    Result.FAILED: "failed",
+    Result.UNKNOWN: "unknown",
+    Result.OK: "ok",
+}
 _MARKS = {"p50": "circle", "p90": "diamond", "p99": "triangle-up"}
+
+
+_BINS = 24
+_SHADES = {
+    Result.DAMAGED: "level-error",
+    Result.FAILED: "level-warning",
+    Result.UNKNOWN: "level-unknown",
+    Result.OK: "level-clean",
+}
+
+
+def over_time(rows: Sequence[ProbeRow], theme: str) -> go.Figure:
+    """The requests of each span of time by result, the damaged ones at the ground."""
+    last = max((row.started_s for row in rows), default=0.0)
+    span = last / _BINS or 1.0
+    places = [min(_BINS - 1, int(row.started_s / span)) for row in rows]
+    figure = go.Figure()
+    for result, shade_name in _SHADES.items():
+        amounts = Counter(place for place, row in zip(places, rows, strict=True) if row.result is result)
+        if amounts:
+            figure.add_bar(
+                x=[(place + 0.5) * span for place in range(_BINS)],
+                y=[amounts[place] for place in range(_BINS)],
+                name=RESULT_WORDS[result],
+                marker={"color": shade(shade_name, theme)},
+                hovertemplate="%{y}",
+            )
+    figure.update_layout(barmode="stack", bargap=0.08, hovermode="x unified")
+    figure.update_xaxes(title_text="seconds", rangemode="tozero")
+    figure.update_yaxes(title_text="requests", rangemode="tozero")
+    return _framed(figure)
 
 
 def losses(groups: Sequence[RequestGroup], title: str, theme: str) -> go.Figure | None:

@@ -6,13 +6,16 @@ from pathlib import Path
 from typing import Final
 
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
+from inspector import Level
 from inspector.analysis.audit.kinds import kind_label
+from inspector.capture.formats import number
+from inspector.files.store import builtin, load
 from inspector.fleet.probe import EXPORTS as PROBE_EXPORTS
 from inspector.fleet.probe import (
     Probe,
-    ProbeCause,
     ProbeRow,
     ProbeSummary,
     RequestGroup,
@@ -20,11 +23,16 @@ from inspector.fleet.probe import (
     failure_words,
     probe_row,
 )
+from inspector.fleet.probe import summary as summary_of_rows
 from inspector.fleet.probe.reporting import probe_endings, progress_line, rate_words, worst_rows
 from inspector.fleet.probe.reporting import summary_of as probe_summary
+from inspector.fleet.probe.rows import audited_response
 from inspector.fleet.probe_registry import ProbeRun, probes
+from inspector.protocol.wire.endpoints import asked_endpoints
 from inspector.views.encoding import json_bytes
 from pages.parts.probe import plots
+from pages.ui.banner import follow, sentence_banner
+from pages.ui.captures import clock
 from pages.ui.downloads import Download, menu
 from pages.ui.pickers import plain
 from pages.ui.rows import rows
@@ -34,12 +42,8 @@ from pages.ui.tables import counts
 _EACH_S: Final = 0.5
 _ROWS: Final = 500
 _STREAMS_PX: Final = 460
-_WORDS: Final = {
-    Result.OK: "● ok",
-    Result.DAMAGED: "✕ silently damaged",
-    Result.FAILED: "▲ failed",
-    Result.UNKNOWN: "? unknown",
-}
+_REASONS_PX: Final = 300
+_SIGNS: Final = {Result.OK: "●", Result.DAMAGED: "✕", Result.FAILED: "▲", Result.UNKNOWN: "?"}
 """Readable without colour, as on the Matrix page."""
 
 
@@ -63,7 +67,7 @@ def _progress(run: ProbeRun) -> None:
         st.progress(share, words)
     if state.done:
         summary = probe_summary(run.probe)
-        st.markdown(f"# {plain(summary.sentence)}")
+        _sentence(summary, "So far: ")
         _groups(summary)
 
 
@@ -76,9 +80,7 @@ def results(session: Session, run: ProbeRun) -> None:
         )
         return
     summary = probe_summary(probe)
-    st.markdown(f"# {plain(summary.sentence)}")
-    for note in (*summary.notes, *probe_endings(probe)):
-        st.markdown(plain(note))
+    _sentence(summary, notes=probe_endings(probe))
     if run.resumable and st.button("Continue", icon=":material/resume:", key="probe_continue"):
         session.probe = probes().start(run.plan).id
         session.address({"probe": session.probe})
@@ -86,11 +88,120 @@ def results(session: Session, run: ProbeRun) -> None:
     servers = "; ".join(f"{target.name} {target.label} ({target.model})".strip() for target in probe.targets)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="probe_files_row"):
         menu(_downloads(run, probe), key="probe_download")
-        st.caption(plain(f"{servers} · {progress_line(probe.progress())}"), width="stretch")
-    _groups(summary)
+        started = clock(run.started_at.isoformat())
+        st.caption(plain(f"{started} · {servers} · {progress_line(probe.progress())}"), width="stretch")
+    counted = [row for row in probe.rows if not row.control]
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _plot_of("Over time", plots.over_time(counted, _theme()), "Requests by result over time")
+    with right:
+        opened = _reasons(counted)
+        if opened is not None:
+            _open(session, run, probe, opened)
     _plots(summary)
+    _groups(summary)
     _findings(summary)
     _streams(session, run, probe)
+
+
+def example() -> None:
+    """What a result looks like, before the first one: the built-in captures, counted."""
+    counted = _example_rows()
+    totals = summary_of_rows(counted)
+    st.markdown("**EXAMPLE** · the built-in captures, each counted as a response")
+    _sentence(totals)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        opened = _reasons(counted)
+        if opened is not None:
+            st.switch_page("replay.py", query_params={"capture": opened.capture})
+    with right:
+        _plot_of(
+            "Damaged responses by tokens per event",
+            plots.losses(totals.by_tokens_per_event, "tokens per event", _theme()),
+            "Share of damaged responses by tokens per event, with 95% intervals",
+        )
+
+
+@st.cache_resource(show_spinner=False)
+def _example_rows() -> Sequence[ProbeRow]:
+    return [
+        ProbeRow(
+            number=number,
+            side="",
+            level=1,
+            endpoint=capture.header.endpoint,
+            prompt="",
+            streamed=True,
+            control=False,
+            started_s=0.0,
+            in_flight=1,
+            deferred=0,
+            response=audited_response(capture, None),
+            capture=row.name,
+        )
+        for number, row in enumerate(builtin())
+        if (capture := load(row.path)).header.endpoint in asked_endpoints()
+    ]
+
+
+def _sentence(summary: ProbeSummary, beginning: str = "", *, notes: Sequence[str] = ()) -> None:
+    """The result, what most of it comes from, and the fix for that."""
+    cause = summary.causes[0] if summary.causes else None
+    blame = ""
+    if cause is not None:
+        of = summary.total.damaged + summary.total.failed
+        blame = f"Cause of {number(cause.streams)} of {number(of)}: {cause.title}."
+    wanted = sentence_banner(
+        _level(summary),
+        beginning + summary.sentence,
+        " ".join([blame, *summary.notes, *notes]).strip(),
+        (),
+        key="probe_banner",
+        blame=blame,
+        fixes=[] if cause is None else [fix for fix in cause.fixes if not fix.folded and not fix.command],
+    )
+    follow(wanted)
+
+
+def _level(summary: ProbeSummary) -> Level:
+    if summary.total.damaged:
+        return Level.ERROR
+    if summary.total.failed:
+        return Level.WARNING
+    return Level.CLEAN if summary.total.ok else Level.UNKNOWN
+
+
+def _reasons(counted: Sequence[ProbeRow]) -> ProbeRow | None:
+    """Why responses are not ok, with how many of each; the first one of a row that was opened just now."""
+    st.header("Why", anchor=False)
+    by_reason: dict[str, list[ProbeRow]] = {}
+    for row in worst_rows(counted):
+        by_reason.setdefault(reason(row), []).append(row)
+    if not by_reason:
+        st.caption("Every response is ok.")
+        return None
+    groups = sorted(by_reason.items(), key=lambda group: -len(group[1]))
+    opened = rows(
+        [{"cause, opens one in Replay": why, "responses": len(affected)} for why, affected in groups],
+        label="Why responses are not ok",
+        opens="cause, opens one in Replay",
+        key="probe_reasons",
+        height=_REASONS_PX,
+    )
+    if opened is None:
+        return None
+    affected = groups[opened][1]
+    return next((row for row in affected if row.capture), affected[0])
+
+
+def reason(row: ProbeRow) -> str:
+    """Why a response is not ok; damage without a known cause is named by its kinds, as sentences vary."""
+    response = row.response
+    why = response.cause_title or response.failure
+    if not why and row.result is Result.DAMAGED:
+        why = f"no known cause: {', '.join(map(kind_label, response.kinds))}"
+    return f"{_SIGNS[row.result]} {why or response.sentence}"
 
 
 def _downloads(run: ProbeRun, probe: Probe) -> list[Download]:
@@ -113,9 +224,13 @@ def _encoded(make: Callable[[Sequence[ProbeRow], Path | None], str], probe: Prob
     return make(probe.rows, None if probe.shelf is None else probe.shelf.folder).encode("utf-8", "replace")
 
 
+def _theme() -> str:
+    return "dark" if st.context.theme.type == "dark" else "light"
+
+
 def _plots(summary: ProbeSummary) -> None:
     """The plots side by side, as many as there are."""
-    theme = "dark" if st.context.theme.type == "dark" else "light"
+    theme = _theme()
     drawn = []
     for title, groups in (
         ("streams at once", summary.by_load),
@@ -131,10 +246,16 @@ def _plots(summary: ProbeSummary) -> None:
         st.columns(len(drawn) or 1, gap="medium"), drawn, strict=False
     ):
         with place:
-            st.header(title, anchor=False)
-            st.plotly_chart(figure, key=f"probe_plot_{title}", alt=alt)
-            if note:
-                st.caption(note)
+            _plot_of(title, figure, alt, note)
+
+
+def _plot_of(title: str, figure: go.Figure | None, alt: str, note: str = "") -> None:
+    if figure is None:
+        return
+    st.header(title, anchor=False)
+    st.plotly_chart(figure, key=f"probe_plot_{title}", alt=alt)
+    if note:
+        st.caption(note)
 
 
 def _groups(summary: ProbeSummary) -> None:
@@ -175,27 +296,12 @@ def _cells(name: str, group: RequestGroup) -> dict[str, str | int]:
 
 
 def _findings(summary: ProbeSummary) -> None:
-    """Kinds of findings, causes, and how requests failed."""
-    if summary.causes:
-        st.header("Causes", anchor=False)
-        for cause in summary.causes:
-            st.markdown(f"{cause.streams:,} × **{plain(cause.title)}** (`{cause.id}`)  \n{_fix(cause)}")
+    """Kinds of findings, and how requests failed."""
     if summary.kinds:
         listed = ", ".join(f"{kind_label(kind)} ({amount:,})" for kind, amount in summary.kinds)
         st.caption(plain(f"Findings, by streams that have one: {listed}"))
     for failure in summary.failures[:3]:
         st.caption(plain(f"Failed: {failure_words(failure)}"))
-
-
-def _fix(cause: ProbeCause) -> str:
-    """What to do about a cause, as Markdown with its links."""
-    parts = []
-    for fix in cause.fixes:
-        if fix.command:
-            parts.append(f"To tell them apart: `{fix.text.replace('`', '')}`")
-        else:
-            parts.append(plain(fix.text) if fix.url is None else f"[{plain(fix.text)}]({fix.url})")
-    return f"Fix: {' '.join(parts)}" if parts else ""
 
 
 def _streams(session: Session, run: ProbeRun, probe: Probe) -> None:
@@ -222,7 +328,7 @@ def _streams(session: Session, run: ProbeRun, probe: Probe) -> None:
 def _stream(row: ProbeRow) -> dict[str, str | int]:
     return {
         "request": row.number + 1,
-        "result": _WORDS[row.result],
+        "result": f"{_SIGNS[row.result]} {plots.RESULT_WORDS[row.result]}",
         "endpoint": row.endpoint.value,
         **({"server": row.side} if row.side else {}),
         "at once": row.in_flight,

@@ -4,9 +4,8 @@ from typing import Final
 
 import streamlit as st
 
-from inspector.capture.formats import plural
-from inspector.fleet.probe import Plan
 from inspector.fleet.probe_registry import ProbeRun, probes
+from pages.parts.probe.form import load_words
 from pages.ui.captures import clock
 from pages.ui.rows import rows
 from pages.ui.state import Session, went_back
@@ -15,10 +14,10 @@ _MOST_PX: Final = 300
 
 
 def watched(session: Session) -> ProbeRun | None:
-    """The probe that the page shows, if it is still in memory."""
+    """The probe that the page shows, if it is still in memory; without a choice the last one."""
     linked = st.query_params.get("probe")
     name = linked if went_back() else session.probe or linked
-    run = probes().get(name) if name else None
+    run = probes().get(name) if name else next(iter(probes().runs()), None)
     if run is None and name:
         st.warning(
             "This probe is no longer in memory. Its rows and captures are in the folder of live captures.",
@@ -50,18 +49,9 @@ def _cells(run: ProbeRun) -> dict[str, str | int | None]:
     return {
         "started": clock(run.started_at.isoformat()),
         "server": "; ".join(f"{server.root} ({model})" for server, model in run.plan.servers),
-        "load": _load_words(run.plan),
+        "load": load_words(run.plan),
         "requests": 0 if progress is None else progress.done,
         "damaged": 0 if progress is None else progress.damaged,
         "failed": 0 if progress is None else progress.failed,
         "state": run.trouble or ("ended" if run.ended else "running"),
     }
-
-
-def _load_words(plan: Plan) -> str:
-    if plan.sweep is not None:
-        return f"sweep up to {plan.sweep.limit:,} streams at once"
-    if plan.load.rate is not None:
-        return f"{plan.load.rate:g} requests per second"
-    workers = plan.load.concurrency
-    return f"{workers:,} {plural(workers, 'worker')}"

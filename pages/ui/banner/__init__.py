@@ -43,14 +43,16 @@ def banner(
     key: str,
     differ: Differences | None = None,
     session: Session | None = None,
+    otherwise: Sequence[Fix] = (),
 ) -> None:
     """Draw what was found in one choice, its facts, and what reading the file lost.
 
     `differ` is where its texts do. With a `session` there are buttons, of which one checks the server of a
     run, whose address is known, and a link to all causes. Where something is wrong, the proof, the times,
-    what a client may fail on and the thread of the known issue are folded.
+    what a client may fail on and the thread of the known issue are folded. `otherwise` is what to do where no
+    fix is known.
     """
-    inspection, fixes, proof = result.inspection, result.fixes, result.proof
+    inspection, fixes, proof = result.inspection, result.fixes or otherwise, result.proof
     # Not by the address: another web page could choose whom the form asks for models.
     run = registry().get(inspection.name.removesuffix(".jsonl")) if session is not None else None
     server = run.address if run is not None else ""

@@ -61,6 +61,7 @@ class Payload:
     digest: str
     """Identity of the content: the browser reads a payload again when it changes."""
     content: bytes
+    cells: int
     starts: "array[int]"
     """First cell of each event that brought cells, ascending."""
     events: "array[int]"
@@ -95,6 +96,7 @@ def pack(payload: StripPayload, *, digest: str) -> Payload:
     return Payload(
         key=payload["key"],
         digest=digest,
+        cells=payload["count"],
         content=b"".join(
             [
                 *(json_bytes(line) + b"\n" for line in lines),
@@ -120,11 +122,13 @@ def _column(code: Literal["i", "d"], values: Sequence[float | None] | None) -> "
     return column
 
 
-def strip(payload: Payload, view: StripView, *, key: str, feed: str | None = None) -> None:
+def strip(
+    payload: Payload, view: StripView, *, key: str, feed: str | None = None, live: bool = False
+) -> None:
     """Draw the strip, move it to the target of the view, and take over what the user selects.
 
     `feed` is the address of a run's increments relative to the page, see `net.runs.feed`; the
-    strip grows by them.
+    strip grows by them. On the page of `live` runs token IDs and headers are shown at first.
     """
     target = view.target
     head: StripHead = {
@@ -135,6 +139,7 @@ def strip(payload: Payload, view: StripView, *, key: str, feed: str | None = Non
         "to": target.to,
         "view": target.view,
         "feed": feed,
+        "live": live,
     }
     result = _component(
         key=key,

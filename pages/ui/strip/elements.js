@@ -5,8 +5,9 @@
  * @property {HTMLElement} root
  * @property {HTMLCanvasElement} pipeline the picture
  * @property {HTMLElement} pipeline-words the chosen cell in one line
- * @property {HTMLButtonElement} pipeline-framing
+ * @property {HTMLButtonElement} pipeline-ids
  * @property {HTMLButtonElement} pipeline-fit
+ * @property {HTMLButtonElement} pipeline-now
  * @property {HTMLButtonElement} watch
  * @property {HTMLElement} watch-word
  * @property {HTMLDetailsElement} tokens all that is below the picture

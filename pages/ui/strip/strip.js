@@ -148,6 +148,7 @@ export class Strip {
   receive(head, payload, send) {
     this.sender.send = send;
     this.view.waits = Boolean(head.feed);
+    this.figure.ids.of(head);
     if (head.feed) this.root.classList.add("live"); // room for what will grow
     const ground = getComputedStyle(this.root).getPropertyValue("--st-background-color").trim();
     this.root.dataset.theme = isDark(ground) ? "dark" : "light";
@@ -219,6 +220,8 @@ export class Strip {
     this.feed?.close();
     this.feed = null;
     if (address === null) {
+      if (!this.tour.touched)
+        this.figure.reveal(this.model.findings[0]?.start ?? this.model.count, { legibly: true });
       this.paint();
       return;
     }

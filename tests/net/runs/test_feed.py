@@ -11,6 +11,7 @@ from inspector.capture.capture import Capture, End, Event, Header
 from inspector.files.store import builtin, load
 from inspector.net.client.address import Server
 from inspector.net.client.request import LiveRequest
+from inspector.net.runs import registry as runs
 from inspector.net.runs.feed import runs_routes
 from inspector.net.runs.registry import Registry
 from tests.support.listening import listening
@@ -117,6 +118,7 @@ def test_a_growing_run_is_sent_as_it_grows_and_outlives_a_closed_tab(
     with httpx.stream("GET", url, timeout=20) as tab:
         before = next(messages(tab.iter_lines()))
         assert before[2]["now"] == {
+            "events": 2,
             "state": "body",
             "channel": "analysis",
             "recipient": None,
@@ -182,6 +184,27 @@ def test_a_failure_of_the_connection_arrives_in_words(registry: Registry, addres
         feed = read(address, run.id)
     assert "closed the connection" in feed[-1][2]["failure"]
     assert ids(feed) == whole(registry, run.id)
+
+
+def test_a_request_to_be_shown_waits_for_its_reader_and_is_sent_without_one_too(
+    registry: Registry, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_before: list[bool] = []
+
+    def whole_stream(_: Asked) -> Iterator[bytes]:
+        run = registry.runs()[0]
+        read_before.append(run.reader.done())
+        return stream([sse(event.data) for event in CAPTURE.events], end=False)
+
+    with raw_server({"/v1/chat/completions": whole_stream}) as server:
+        where, request = Server(base_url=server.v1), LiveRequest(model="m", prompt="Hi")
+        monkeypatch.setattr(runs, "_READER_WITHIN_S", 60)
+        feed = read(address, registry.start(where, request, shown=True).id)
+        states = [columns["now"]["events"] for _, _, columns in feed if "now" in columns]
+        assert states == sorted(states)
+        monkeypatch.setattr(runs, "_READER_WITHIN_S", 0)
+        assert registry.wait(registry.start(where, request, shown=True), 60)
+    assert read_before == [True, False]
 
 
 def test_hostile_text_stays_text(registry: Registry, address: str) -> None:

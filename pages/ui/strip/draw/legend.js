@@ -1,6 +1,7 @@
 // The legend over the tokens: of what the strip shows, no more.
 
 import { make, paint } from "../../dom.js";
+import { count } from "../../numbers.js";
 import { visibleParts } from "../../text.js";
 import { fieldHue, fieldLetter } from "../model/fields.js";
 import { barLook } from "../model/picture.js";
@@ -40,6 +41,11 @@ const RIBBONS = new Set(ENTRIES.map(({ state }) => state)); // a state without a
 export function paintLegend(element, model) {
   const shown = shownIn(model);
   const items = ENTRIES.filter((entry) => shown.has(nameOf(entry))).map((entry) => item(entry, model));
+  const perEvent = model.pictures[0]?.perEvent ?? 0;
+  if (perEvent > 1) {
+    const most = count(perEvent, "token");
+    items.push(make("span", "item", `a wider gap: the next event, of up to ${most}`));
+  }
   if (model.compared) items.push(...model.pictures.map((_, number) => serverItem(model, number)));
   element.replaceChildren(...items);
 }

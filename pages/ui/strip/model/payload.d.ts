@@ -277,6 +277,8 @@ export interface Payload {
 
 /** Where a growing stream is. */
 export interface StreamState {
+  /** Events of the stream then: of two states the one with fewer is the older. */
+  events: number;
   state: string;
   channel: string | null;
   recipient: string | null;
@@ -350,6 +352,8 @@ export interface Head {
   view: string | null;
   /** Address of the increments of a growing run. */
   feed: string | null;
+  /** True on the page of live runs, whose token IDs and headers are shown at first. */
+  live: boolean;
 }
 
 /** What the strip tells the page: where the user is in it. */

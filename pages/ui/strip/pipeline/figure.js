@@ -1,5 +1,7 @@
 // The pipeline on the page: a canvas with a view that zooms and follows, and what a pointer does in it.
 
+import { count } from "../../numbers.js";
+import { IdsSwitch } from "./ids-switch.js";
 import { LEGIBLE, paintPipeline } from "./paint.js";
 import { HEIGHT, rowsOf } from "./rows.js";
 import { Slots } from "./slots.js";
@@ -9,7 +11,11 @@ import { Slots } from "./slots.js";
 /** @import { Model } from "../model/model.js" */
 /** @import { TextWidth } from "../layout/sizes.js" */
 
-/** @typedef {{ shown: number, playing: boolean, live: boolean, selected: number | null, hover: number | null }} Moment */
+/**
+ * `ghost` is a stream that no server has sent.
+ * @typedef {{ shown: number, playing: boolean, live: boolean, ghost?: boolean, selected: number | null,
+ *   hover: number | null }} Moment
+ */
 
 const NARROW = 640; // pixels of width, below which the names of lanes stand above them
 const GUTTER = 128;
@@ -33,18 +39,29 @@ export class Figure {
     this.model = null;
     /** @type {Slots | null} */
     this.slots = null;
-    this.framing = false;
+    this.ids = new IdsSwitch(elements["pipeline-ids"], () => {
+      if (this.model) this.show(this.model, { again: true });
+    });
     this.scale = 1;
     this.left = 0;
     this.fitted = true; // the whole stream is in view
+    this.onBar = false; // the pointer is on a server's bar
+    this.follows = true; // the newest token of a growing stream, until the reader looks elsewhere
     /** @type {Moment} */
     this.moment = { shown: 0, playing: false, live: false, selected: null, hover: null };
     /** @type {{ rank: number, at: number }[]} cells that came together, from this rank on, by the clock */
     this.falling = [];
     this.frame = 0;
     this.still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-    elements["pipeline-framing"].onclick = () => this.showFraming(!this.framing);
-    elements["pipeline-fit"].onclick = () => this.fit();
+    elements["pipeline-fit"].onclick = () => {
+      this.fit();
+      this.#looked();
+    };
+    elements["pipeline-now"].onclick = () => {
+      this.follows = true;
+      this.#follow();
+      this.schedule();
+    };
     this.#listen();
   }
 
@@ -54,8 +71,9 @@ export class Figure {
    */
   show(model, { again }) {
     this.model = model;
-    this.slots = new Slots(model, this.textWidth, this.framing);
+    this.slots = new Slots(model, this.textWidth, this.ids.opens(model));
     this.falling = [];
+    if (!again) this.follows = true;
     if (!again || this.fitted) this.fit();
     this.schedule();
   }
@@ -76,7 +94,10 @@ export class Figure {
   }
 
   get rows() {
-    return rowsOf(this.model?.pictures ?? [], this.gutter === 0, (picture) => this.#lanesInView(picture));
+    return rowsOf(this.model?.pictures ?? [], this.gutter === 0, {
+      opened: this.slots?.opened ?? false,
+      inView: (picture) => this.#lanesInView(picture),
+    });
   }
 
   /**
@@ -151,14 +172,8 @@ export class Figure {
       if (first < this.left) this.#to(first - span * 0.2);
       else if (last > this.left + span) this.#to(last - span * 0.8);
     }
+    this.#looked();
     this.schedule();
-  }
-
-  /** @param {boolean} framing */
-  showFraming(framing) {
-    const { model } = this;
-    this.framing = framing;
-    if (model) this.show(model, { again: true });
   }
 
   /** @param {number} left */
@@ -181,10 +196,16 @@ export class Figure {
     this.schedule();
   }
 
+  /** The reader chose what is in view: a growing stream is followed while that is its newest token. */
+  #looked() {
+    const edge = this.slots?.edge(this.moment.shown) ?? 0;
+    this.follows = this.fitted ? this.least >= LEGIBLE : edge <= this.left + this.room / this.scale;
+  }
+
   /** Keep the newest token in view, at full size where the stream is not too long for that. */
   #follow() {
     const { slots, moment } = this;
-    if (!slots) return;
+    if (!slots || (moment.live && !this.follows)) return;
     const wide = slots.width / this.room;
     if (wide <= 1 / LEGIBLE || (wide > FOLLOWED && !moment.live)) {
       if (!this.fitted) this.fit();
@@ -220,6 +241,7 @@ export class Figure {
       scale: this.scale,
       left: this.left,
       shown: moment.shown,
+      ghost: moment.ghost ?? false,
       now: moment.live || moment.shown < model.count,
       selected: moment.playing ? null : moment.selected,
       hover: moment.hover,
@@ -230,11 +252,8 @@ export class Figure {
         return 1;
       },
     });
-    // Reconstructed headers were never on the wire, so there is nothing more to see in them.
-    const hidden = model.unit === "token" && slots.hasPills && !model.reconstructed;
-    elements["pipeline-framing"].hidden = !hidden && !this.framing;
-    elements["pipeline-framing"].textContent = this.framing ? "hide headers" : "headers";
     elements["pipeline-fit"].hidden = this.fitted || !this.partly;
+    elements["pipeline-now"].hidden = !moment.live || this.follows;
     if (falling.length) this.schedule();
   }
 
@@ -259,6 +278,21 @@ export class Figure {
   }
 
   /** @param {PointerEvent} event */
+  #onBar(event) {
+    const y = event.clientY - this.canvas.getBoundingClientRect().top;
+    return this.rows.servers.some(({ bar }) => bar <= y && y <= bar + HEIGHT.bar);
+  }
+
+  /** What the ticks on a server's bar are, while the pointer is on it. */
+  get explanation() {
+    const { model } = this;
+    const perEvent = model?.pictures[0]?.perEvent ?? 0;
+    if (!this.onBar || perEvent < 2) return "";
+    const most = count(perEvent, "token");
+    return `Each tick is an event of the stream: the server sent up to ${most} in one.`;
+  }
+
+  /** @param {PointerEvent} event */
   #onMap(event) {
     return !this.fitted && event.clientY - this.canvas.getBoundingClientRect().top < HEIGHT.map + 4;
   }
@@ -271,6 +305,7 @@ export class Figure {
       const { left } = canvas.getBoundingClientRect();
       const share = (event.clientX - left - this.gutter) / this.room;
       this.#to(share * (this.slots?.width ?? 0) - this.room / this.scale / 2);
+      this.#looked();
       this.schedule();
     };
     canvas.onpointerdown = (event) => {
@@ -281,8 +316,11 @@ export class Figure {
     };
     canvas.onpointermove = (event) => {
       if (!drag) {
-        const i = this.scale >= LEGIBLE ? this.#cellAt(event.clientX) : null;
-        if (i !== this.moment.hover) this.on.hover(i);
+        const onBar = this.#onBar(event);
+        const i = this.scale >= LEGIBLE && !onBar ? this.#cellAt(event.clientX) : null;
+        if (i === this.moment.hover && onBar === this.onBar) return;
+        this.onBar = onBar;
+        this.on.hover(i);
         return;
       }
       if (drag.map) {
@@ -292,6 +330,7 @@ export class Figure {
       if (Math.abs(event.clientX - drag.x) > 4) drag.moved = true;
       if (drag.moved && !this.fitted) {
         this.#to(drag.left - (event.clientX - drag.x) / this.scale);
+        this.#looked();
         this.schedule();
       }
     };
@@ -305,7 +344,10 @@ export class Figure {
     canvas.onpointercancel = () => {
       drag = null;
     };
-    canvas.onpointerleave = () => this.on.hover(null);
+    canvas.onpointerleave = () => {
+      this.onBar = false;
+      this.on.hover(null);
+    };
     canvas.addEventListener(
       "wheel",
       (event) => {
@@ -315,6 +357,7 @@ export class Figure {
         event.preventDefault();
         if (sideways) this.#to(this.left + (event.deltaX || event.deltaY) / this.scale);
         else this.#zoom(Math.exp(-event.deltaY * WHEEL * (event.ctrlKey ? 4 : 1)), event.clientX);
+        this.#looked();
         this.schedule();
       },
       { passive: false },

@@ -4,9 +4,10 @@ import { count, duration, NUMBER } from "../../numbers.js";
 import { plainText } from "../../text.js";
 import { inkOf, penOf } from "../draw/canvas.js";
 import { blockHue } from "../model/blocks.js";
+import { paintIds, paintMessages } from "./messages.js";
 import { ARRIVED, columnsOf, HOLE, STRAY } from "./pixel-column.js";
 import { HEIGHT, laneTop, modelTop } from "./rows.js";
-import { CELL, FONT, INSERT, PILL_FONT } from "./slots.js";
+import { CELL, FONT, INSERT, PILL_FONT, SMALL_MONO } from "./slots.js";
 
 /** @import { Model } from "../model/model.js" */
 /** @import { PixelColumn } from "./pixel-column.js" */
@@ -24,6 +25,7 @@ import { CELL, FONT, INSERT, PILL_FONT } from "./slots.js";
  * @property {number} scale
  * @property {number} left of the view, in the pixels of the slots
  * @property {number} shown cells that had arrived
+ * @property {boolean} ghost whether no server has sent it: nothing in it is solid
  * @property {boolean} now whether more is to come
  * @property {number | null} selected
  * @property {number | null} hover
@@ -86,11 +88,23 @@ class Painter {
       this.#bar(server, scene.model.pictures[number]);
     if (this.legible) this.#boxes();
     else this.#bands();
+    if (scene.rows.ids) this.#opened();
     this.#times();
     this.#now();
     pen.restore();
     this.#names();
     this.#map();
+  }
+
+  #opened() {
+    const brush = {
+      pen: this.pen,
+      ink: this.ink,
+      x: (/** @type {number} */ x) => this.#x(x),
+      top: (/** @type {number} */ i) => this.#modelTop(i),
+    };
+    paintMessages(brush, this.scene, this.first);
+    if (this.legible) paintIds(brush, this.scene, this.first, this.last);
   }
 
   /** @param {number} x of the slots */
@@ -132,7 +146,18 @@ class Painter {
     }
     pen.fillStyle = this.ink("bar");
     pen.roundRect(scene.gutter, bar, scene.width - scene.gutter, HEIGHT.bar, 4);
+    if (scene.ghost) {
+      this.#outline();
+      return;
+    }
     pen.fill();
+    if (scene.now) {
+      const x = Math.max(scene.gutter, this.#x(scene.slots.edge(scene.shown)));
+      pen.globalAlpha = 0.5; // what is to come
+      pen.fillStyle = this.ink("ground");
+      pen.fillRect(x, bar, scene.width - x, HEIGHT.bar);
+      pen.globalAlpha = 1;
+    }
     if (!this.legible || (picture?.perEvent ?? 0) < 2) return;
     pen.fillStyle = this.ink("bar-text");
     pen.globalAlpha = 0.45;
@@ -144,6 +169,15 @@ class Painter {
       }
     }
     pen.globalAlpha = 1;
+  }
+
+  #outline() {
+    const { pen } = this;
+    pen.setLineDash([4, 3]);
+    pen.lineWidth = 1.5;
+    pen.strokeStyle = this.ink("faint");
+    pen.stroke();
+    pen.setLineDash([]);
   }
 
   #boxes() {
@@ -205,7 +239,9 @@ class Painter {
         hatch: line,
       });
     } else if (fates.every((fate) => fate === "framing")) {
-      this.#box(slot, y, { line: "line-strong", fill: "ground-2", text: "faint" });
+      const special = model.isSpecialToken(i);
+      const [line, font] = special ? ["line-strong", SMALL_MONO] : ["ground-2", `italic ${FONT}`];
+      this.#box(slot, y, { line, fill: "ground-2", text: "faint", round: special ? 12 : 4, font });
     } else {
       const dash = model.reconstructed ? [2, 3] : undefined;
       this.#box(slot, y, { line: hue, fill: hue, alpha: 0.14, text: "text", dash });
@@ -228,7 +264,7 @@ class Painter {
     if (fate === "framing" || picture.server === "") return;
     const [own, lane, sign] = [picture.ownLane(i), picture.laneOf(i), picture.signOf(i)];
     const model = this.#modelTop(i);
-    const from = server.down > 0 ? model + HEIGHT.box : model;
+    const from = server.down > 0 ? model + HEIGHT.box + this.scene.rows.ids : model;
     const stop = server.down > 0 ? server.bar : server.bar + HEIGHT.bar;
     const far = fallen(slot.rank);
     const wrong = fate === "misrouted" || sign === "garbled" || sign === "reordered";
@@ -255,6 +291,8 @@ class Painter {
       this.#box(slot, y, { line: "loss", fill: "ground", text: "loss-text", thick: 2, mark: markOf(sign) });
     } else if (fate === "unknown") {
       this.#box(slot, y, { line: hue, fill: hue, alpha: 0.2, text: "text", dash: [2, 3] });
+    } else if (this.scene.ghost) {
+      this.#box(slot, y, { line: hue, fill: hue, alpha: 0.14, text: "text", dash: [4, 3] });
     } else {
       this.#box(slot, y, { line: hue, fill: hue, text: "on-hue" });
     }
@@ -685,7 +723,7 @@ class Painter {
     if (!scene.now) return;
     const x = this.#x(scene.slots.edge(scene.shown));
     pen.fillStyle = this.ink("accent");
-    pen.fillRect(Math.round(x), scene.rows.time + HEIGHT.time - 4, 2, scene.rows.height);
+    pen.fillRect(Math.round(x), (scene.rows.band ?? scene.rows.time + HEIGHT.time) - 4, 2, scene.rows.height);
     const right = x > scene.width - 40;
     this.#text("now", x + (right ? -5 : 7), scene.rows.height - 5, "accent", right ? "right" : "left");
   }
@@ -701,6 +739,7 @@ class Painter {
       const x = (gutter || 8) + 10;
       if (picture?.server === "")
         this.#onGround("no server: a list of token IDs", x, y, "faint", "ground", NAME_FONT);
+      else if (scene.ghost) this.#onGround(picture?.server ?? "", x, y, "text", "ground", NAME_FONT);
       else this.#onGround((picture?.server ?? "the server") + events, x, y, "bar-text", "bar", NAME_FONT);
       for (const { top, lanes } of server.rows) {
         const lane = picture?.lanes[lanes[0]];
@@ -712,6 +751,8 @@ class Painter {
       }
     }
     if (gutter) this.#name("the model wrote", rows.model, "text");
+    if (gutter && rows.ids)
+      this.#text("token IDs", 0, rows.model + HEIGHT.box + rows.ids / 2, "faint", "left", SMALL_MONO);
     pen.textAlign = "left";
   }
 

@@ -8,9 +8,17 @@
  * @typedef {{ bar: number, lanes: number[], rows: { top: number, lanes: number[] }[], folded: number, down: 1 | -1 }}
  *   ServerRows
  */
-/** @typedef {{ time: number, model: number, servers: ServerRows[], height: number }} Rows */
+/**
+ * `band` is the row of the names of messages, null without one, and `ids` the room of IDs under the tokens.
+ * @typedef {{ band: number | null, time: number, model: number, ids: number, servers: ServerRows[], height: number }} Rows
+ */
+/**
+ * @typedef {object} Shown
+ * @property {boolean} [opened] whether tokens have IDs below them, and messages names above
+ * @property {(picture: Picture) => Iterable<number>} [inView] the lanes that have tokens in view
+ */
 
-export const HEIGHT = { box: 24, bar: 26, time: 20, map: 12 };
+export const HEIGHT = { box: 24, bar: 26, time: 20, map: 12, band: 20, ids: 15 };
 const LANES_SHOWN = 6; // lanes with a row of their own
 const ROWS = 4; // of more lanes, for those with tokens in view; the last row is for all that have none of their own
 const FALL = 46; // pixels between the tokens and a bar
@@ -23,14 +31,17 @@ const NOTE = 20; // for how many lanes have no row
 /**
  * @param {readonly Picture[]} pictures
  * @param {boolean} narrow
- * @param {(picture: Picture) => Iterable<number>} [inView] the lanes that have tokens in view
+ * @param {Shown} [shown]
  * @returns {Rows}
  */
-export function rowsOf(pictures, narrow, inView = ({ lanes }) => lanes.keys()) {
+export function rowsOf(pictures, narrow, { opened = false, inView = ({ lanes }) => lanes.keys() } = {}) {
   const step = STEP + (narrow ? LABEL : 0);
   const below = BELOW + (narrow ? LABEL : 0);
   const all = (pictures.length ? pictures : [null]).map((picture) => lanesByRow(picture, inView));
   let y = HEIGHT.map + 4;
+  // Of two servers each has messages of its own.
+  const band = opened && all.length === 1 ? y : null;
+  if (band !== null) y += HEIGHT.band;
   const time = y;
   y += HEIGHT.time;
   /** @type {ServerRows[]} */
@@ -41,13 +52,14 @@ export function rowsOf(pictures, narrow, inView = ({ lanes }) => lanes.keys()) {
     y = bar + HEIGHT.bar + FALL;
   }
   const model = y;
-  const bar = y + HEIGHT.box + FALL;
+  const ids = opened ? HEIGHT.ids : 0;
+  const bar = y + HEIGHT.box + ids + FALL;
   y = bar + HEIGHT.bar + below;
   const last = all[all.length - 1];
   servers.push(placed(bar, last, pictures[all.length - 1], (row) => y + row * step, 1));
   const note = pictures.some(({ lanes }) => lanes.length > LANES_SHOWN) ? NOTE : 0;
   const end = last.length ? y + (last.length - 1) * step + HEIGHT.box : bar + HEIGHT.bar;
-  return { time, model, servers, height: end + 10 + note };
+  return { band, time, model, ids, servers, height: end + 10 + note };
 }
 
 /**

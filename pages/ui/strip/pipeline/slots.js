@@ -20,6 +20,8 @@ export const FONT =
   '12px ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace';
 export const PILL_FONT =
   '12px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif';
+/** Of special tokens, and of IDs. */
+export const SMALL_MONO = FONT.replace("12px", "10px");
 export const CELL = 0;
 export const PILL = 1;
 export const INSERT = 2;
@@ -34,12 +36,12 @@ export class Slots {
   /**
    * @param {Model} model
    * @param {TextWidth} textWidth
-   * @param {boolean} framing whether every token of a header stands for itself
+   * @param {boolean} opened whether every token of a header stands for itself, with room for its ID
    */
-  constructor(model, textWidth, framing) {
+  constructor(model, textWidth, opened) {
     this.model = model;
     this.textWidth = textWidth;
-    this.framing = framing;
+    this.opened = opened;
     this.length = 0;
     this.kinds = new Uint8Array(64);
     this.starts = new Int32Array(64);
@@ -61,10 +63,6 @@ export class Slots {
   get width() {
     const last = this.length - 1;
     return last < 0 ? 0 : this.xs[last] + this.widths[last];
-  }
-
-  get hasPills() {
-    return this.kinds.subarray(0, this.length).includes(PILL);
   }
 
   /**
@@ -106,7 +104,7 @@ export class Slots {
       const i = model.arrived(rank);
       if (inserts.size) for (const inserted of inserts.get(i) ?? []) this.#insert(inserted, rank);
       let end = i + 1;
-      if (!this.framing && isFraming(i)) {
+      if (!this.opened && isFraming(i)) {
         while (end < model.count && model.arrived(rank + end - i) === end && isFraming(end)) end++;
         const wide = this.textWidth(this.#label(PILL, i, end), PILL_FONT) + 2 * PAD;
         this.#push(PILL, i, end, rank, wide);
@@ -192,7 +190,10 @@ export class Slots {
     if (!shape) {
       const text = model.textOf(i);
       const label = text ? shown(text) : (model.unsentOf(i)?.label ?? "…");
-      shape = { label, width: this.textWidth(label, FONT) + PAD };
+      const special = id !== null && model.specialTokens.has(id);
+      const width = special ? this.textWidth(label, SMALL_MONO) + PAD + 4 : this.textWidth(label, FONT) + PAD;
+      const ofId = this.opened && id !== null ? this.textWidth(String(id), SMALL_MONO) + 4 : 0;
+      shape = { label, width: Math.max(width, ofId) };
       if (id !== null) this.shapes.set(id, shape);
     }
     return shape;

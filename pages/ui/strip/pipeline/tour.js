@@ -55,7 +55,8 @@ export class Tour {
     elements.watch.disabled = model.count === 0;
     elements.watch.style.visibility = strip.feed ? "hidden" : ""; // it happens now
     const token = selection.hover ?? (this.touched ? selection.token : null);
-    const words = token === null || time.playing ? "" : describeCell(model, token);
+    const chosen = token === null || time.playing ? "" : describeCell(model, token);
+    const words = strip.figure.explanation || chosen;
     if (elements["pipeline-words"].textContent !== words) elements["pipeline-words"].textContent = words;
     if (!this.plays || time.playing) return;
     this.plays = false;

@@ -63,6 +63,20 @@ test("every cell stands in one slot, slots do not overlap, and text without a ce
   }
 });
 
+test("with IDs every token has room for its own, and its row moves what is below and nothing above", () => {
+  const model = new Model(stream(6));
+  const slots = new Slots(model, width, true);
+  for (const { kind, start, width: wide } of all(slots)) {
+    if (kind === "cell") assert.ok(wide >= width(String(model.idOf(start))));
+  }
+  const [closed, open] = [false, true].map((opened) => rowsOf(model.pictures, false, { opened }));
+  assert.deepEqual([closed.band, closed.ids], [null, 0]);
+  const above = open.model - closed.model;
+  assert.equal(open.height - closed.height, above + open.ids);
+  assert.equal(open.servers[0].bar - closed.servers[0].bar, above + open.ids);
+  assert.ok(open.band !== null && open.band < open.time && open.time < open.model);
+});
+
 test("a pill names the message whose header it is, and the last one what ended the stream", () => {
   const list = all(new Slots(new Model(stream(4)), width, false));
   assert.deepEqual(
@@ -108,7 +122,7 @@ test("lanes without tokens in view give up their rows, and the picture keeps its
   for (let first = 0; first < 38; first++) {
     for (const size of [0, 1, 3, 4, 9]) {
       const inView = [...lanes.keys()].slice(first, first + size);
-      const rows = rowsOf(pictures, false, () => inView);
+      const rows = rowsOf(pictures, false, { inView: () => inView });
       const [server] = rows.servers;
       assert.equal(rows.height, height);
       assert.equal(server.folded + inView.length, 40);
