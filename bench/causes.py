@@ -49,8 +49,8 @@ def _counts(captures: Sequence[NamedCauses]) -> None:
         for by, named in BY.items():
             rows = [capture for capture in captures if capture.mode is mode and capture.right is not None]
             exact = sum(named(capture) == capture.right.cause for capture in rows if capture.right)
-            either = sum(_agrees(capture, named(capture)) for capture in rows)
-            print(f"{mode:<22}{by:<15}{len(rows):>9}{exact:>7}{either:>9}{either / len(rows):>8.1%}")
+            agreeing = sum(_agrees(capture, named(capture)) for capture in rows)
+            print(f"{mode:<22}{by:<15}{len(rows):>9}{exact:>7}{agreeing:>9}{agreeing / len(rows):>8.1%}")
     missing = sorted({capture.place for capture in captures if capture.right is None})
     print(f"captures without a line in the table: {len(missing)}", *missing[:20], sep="\n  ")
 
@@ -74,8 +74,8 @@ def _differences(captures: Iterable[NamedCauses]) -> Iterable[str]:
                 ):
                     groups[capture.right.cause, named(capture)].append(capture)
             yield f"==== {mode}, by {by}: {sum(len(group) for group in groups.values())} disagreements"
-            for (right, got), group in sorted(groups.items(), key=lambda item: -len(item[1])):
-                yield f"\n{len(group):>4}  right: {right}   named: {got}"
+            for (right, named_cause), group in sorted(groups.items(), key=lambda item: -len(item[1])):
+                yield f"\n{len(group):>4}  right: {right}   named: {named_cause}"
                 by_script: dict[str, list[NamedCauses]] = defaultdict(list)
                 for capture in group:
                     by_script[capture.place.rpartition("/")[2]].append(capture)

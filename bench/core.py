@@ -86,14 +86,14 @@ def capture(ids: list[int], per_event: int) -> Capture:
     return Capture(header=header, events=events, end=End(at_s=None, cut=False))
 
 
-def damaged(made: Capture, every: int) -> Capture:
+def damaged(original: Capture, interval: int) -> Capture:
     """The same capture, without the text of each so many-th event."""
-    events = list(made.events)
-    for number in range(every - 1, len(events) - 1, every):
+    events = list(original.events)
+    for number in range(interval - 1, len(events) - 1, interval):
         chunk = json.loads(events[number].data)
         chunk["choices"][0]["delta"] = {}
         events[number] = events[number]._replace(data=json.dumps(chunk))
-    return Capture(header=made.header, events=events, end=made.end)
+    return Capture(header=original.header, events=events, end=original.end)
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -110,9 +110,9 @@ def parse_bare(ids: list[int]) -> None:
         process(token_id)
 
 
-def read_and_audit(made: Capture) -> None:
+def read_and_audit(well_formed: Capture) -> None:
     """Read and audit."""
-    assert audit(read(made)) == []  # noqa: S101 -- a wrong stream would measure something else
+    assert audit(read(well_formed)) == []  # noqa: S101 -- a wrong stream would measure something else
 
 
 def main() -> None:
@@ -121,26 +121,26 @@ def main() -> None:
     arguments.add_argument("--rounds", type=int, default=5)
     rounds = arguments.parse_args().rounds
     for per_event in (8, 1):
-        made = {length: capture(stream(length), per_event) for length in (SHORT, LONG)}
+        capture_of_length = {length: capture(stream(length), per_event) for length in (SHORT, LONG)}
         ids = stream(LONG)
         speed, growth = [], []
         for _ in range(rounds):
-            long = seconds(partial(read_and_audit, made[LONG]))
+            long = seconds(partial(read_and_audit, capture_of_length[LONG]))
             speed.append(seconds(partial(parse_bare, ids)) / long)
-            short = min(seconds(partial(read_and_audit, made[SHORT])) for _ in range(3))
+            short = min(seconds(partial(read_and_audit, capture_of_length[SHORT])) for _ in range(3))
             growth.append(long / LONG / (short / SHORT))
         print(
             f"{per_event} tokens per event: {statistics.median(speed):.2f} of the parser's tokens/s; "
             f"cost per token at {LONG:,} tokens: {statistics.median(growth):.2f} of that at {SHORT:,}"
         )
-    whole = capture(stream(SHORT), 1)
-    for every in (SHORT // 2, 100):
-        lossy = damaged(whole, every)
+    complete = capture(stream(SHORT), 1)
+    for interval in (SHORT // 2, 100):
+        lossy = damaged(complete, interval)
         lost = [
-            seconds(lambda: audit(read(lossy))) / seconds(partial(read_and_audit, whole))  # noqa: B023
+            seconds(lambda: audit(read(lossy))) / seconds(partial(read_and_audit, complete))  # noqa: B023
             for _ in range(rounds)
         ]
-        print(f"1 of {every:,} texts lost: {statistics.median(lost):.2f} times a whole stream")
+        print(f"1 of {interval:,} texts lost: {statistics.median(lost):.2f} times a whole stream")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "long.jsonl"
         save(capture(stream(LONG), 1), path)

@@ -128,9 +128,9 @@ async def followed(
         reading = run.reading()
         if arrived := len(reading.choice.tokens):
             tokens += arrived
-            kept = len(read(load(run.path)).choice.tokens) if run.path else 0
+            stored_tokens = len(read(load(run.path)).choice.tokens) if run.path else 0
             lost_by_server += (reading.stream.counted or arrived) - arrived
-            lost_by_us += 2 * arrived - kept - (growth[-1][0] if growth else 0)
+            lost_by_us += 2 * arrived - stored_tokens - (growth[-1][0] if growth else 0)
             late += lags(run, growth)
     return {
         "tokens": tokens,
@@ -154,14 +154,14 @@ def gpu() -> str:
 
 def line(row: Row) -> str:
     """A row as text."""
-    where = ", ".join(str(row[key]) for key in ("server", "endpoint", "streams") if key in row)
+    place = ", ".join(str(row[key]) for key in ("server", "endpoint", "streams") if key in row)
     if "trouble" in row:
-        return f"{where}: {row['trouble']}"
+        return f"{place}: {row['trouble']}"
     probe, live = row["probe"], row["live"]
     first = next((times["p50_s"] for times in probe["times"] if times["name"] == "first token"), None)
     causes = [f"Cause: {cause['id']} ({cause['streams']})." for cause in probe["causes"]]
     return (
-        f"{where}: {' '.join([probe['sentence'], *probe['notes'], *causes])} "
+        f"{place}: {' '.join([probe['sentence'], *probe['notes'], *causes])} "
         f"{probe['tokens_per_s']:,.0f} tokens/s, {probe['tokens_per_event'] or 0:.2f} tokens per event, "
         f"first token {fine_duration(first, 'never')}. Live: {live['tokens_per_s']:,.0f} tokens/s, "
         f"lag p50 {fine_duration(live['lag_p50_s'])}, p95 {fine_duration(live['lag_p95_s'])}, "

@@ -20,7 +20,7 @@ from playwright.sync_api import Page, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from bench.scan import make
+from bench.scan import write_captures
 from inspector.data.scan import Library, scan, summarise
 
 ROOT = Path(__file__).parent.parent
@@ -60,7 +60,7 @@ def measured(folder: Path, rounds: int) -> tuple[list[float], list[float], float
     """The times of all filters on the page, and the median of the same summaries without it."""
     environment = {**os.environ, "HARMONY_INSPECTOR_SCANS": str(folder), "HARMONY_INSPECTOR_CAPTURES": "none"}
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(PORT)]
-    alone = []
+    summary_ms = []
     with (
         Library(folder) as library,
         subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL) as app,
@@ -77,21 +77,21 @@ def measured(folder: Path, rounds: int) -> tuple[list[float], list[float], float
             page.goto(f"http://127.0.0.1:{PORT}/library")
             page.wait_for_selector(BOX, timeout=60_000)
             page.wait_for_timeout(3000)
-            sentences, whole = [], []
+            sentences, page_s = [], []
             for number in range(rounds * len(FILTERS)):
                 words = FILTERS[number % len(FILTERS)].format(20 + number)
                 start = time.perf_counter()
                 sentence = summarise(library, words).headline
-                alone.append(1000 * (time.perf_counter() - start))
+                summary_ms.append(1000 * (time.perf_counter() - start))
                 first, last = answered(page, words, sentence)
                 if number >= len(FILTERS):  # the first of each are warmer of all caches
                     sentences.append(first)
-                    whole.append(last)
+                    page_s.append(last)
                 page.wait_for_timeout(300)
             browser.close()
         finally:
             app.terminate()
-    return sentences, whole, statistics.median(alone)
+    return sentences, page_s, statistics.median(summary_ms)
 
 
 def main() -> None:
@@ -104,16 +104,16 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(arguments.scan or temporary) / ("" if arguments.scan else "scan")
         if not arguments.scan:
-            make(Path(temporary) / "captures", arguments.captures, 20)
+            write_captures(Path(temporary) / "captures", arguments.captures, 20)
             scan([f"{temporary}/captures"], folder)
         with Library(folder) as library:
             counts = library.counts()
-        sentences, whole, alone = measured(folder, arguments.rounds)
-    for name, times in (("sentence", sentences), ("whole page", whole)):
+        sentences, page_s, summary_ms = measured(folder, arguments.rounds)
+    for name, times in (("sentence", sentences), ("whole page", page_s)):
         ordered = sorted(times)
         last = ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))]
         print(f"{name}: p50 {statistics.median(times):.0f} ms, p95 {last:.0f} ms")
-    print(f"{counts.captures:,} captures, {len(whole)} filters; the summary alone: p50 {alone:.0f} ms")
+    print(f"{counts.captures:,} captures, {len(page_s)} filters; the summary alone: p50 {summary_ms:.0f} ms")
 
 
 if __name__ == "__main__":

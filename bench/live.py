@@ -161,7 +161,7 @@ def measure(arguments: argparse.Namespace, port: int, folder: Path) -> None:
 
 def report(run: LiveRun, delays: list[float], arguments: argparse.Namespace) -> None:
     """One line: tokens, rate, lag early and late, lost."""
-    kept = len(load(run.path).events) - 1 if run.path else 0
+    stored_tokens = len(load(run.path).events) - 1 if run.path else 0
     pace = run.pace()
     third = max(1, len(delays) // 3)
     early, late = quantile(delays[:third], 0.95), quantile(delays[-third:], 0.95)
@@ -169,7 +169,7 @@ def report(run: LiveRun, delays: list[float], arguments: argparse.Namespace) -> 
         f"{pace.tokens:,} tokens, {pace.tokens_per_s or 0:,.0f}/s of {arguments.rate:,}/s requested; "
         f"feed lag p50 {quantile(delays, 0.5) * 1000:.0f} ms, p95 {quantile(delays, 0.95) * 1000:.0f} ms "
         f"(first third {early * 1000:.0f}, last third {late * 1000:.0f}); "
-        f"lost: {arguments.tokens - pace.tokens} in transit, {pace.tokens - kept} on disk, "
+        f"lost: {arguments.tokens - pace.tokens} in transit, {pace.tokens - stored_tokens} on disk, "
         f"{pace.tokens - len(delays)} in the feed"
     )
 

@@ -30,14 +30,14 @@ QUIET = (
 
 def lines(size: int, quiet: int) -> Iterator[str]:
     """Lines of `size` characters in all: the real log after each `quiet` quiet lines."""
-    real = gzip.decompress(LOG.read_bytes()).decode("utf-8").splitlines(keepends=True)
+    log_lines = gzip.decompress(LOG.read_bytes()).decode("utf-8").splitlines(keepends=True)
     written = 0
     while written < size:
         for number in range(quiet):
             line = QUIET[number % 2].format(minute=number // 60 % 60, second=number % 60)
             written += len(line)
             yield line
-        for line in real:
+        for line in log_lines:
             written += len(line)
             yield line
 

@@ -18,24 +18,24 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=1.0, help="of the captures (default: all)")
     share = parser.parse_args().share
     chance = random.Random(1)
-    done, failed = 0, []
+    count, failed = 0, []
     spent_s = audit_s = 0.0
     for run in every_run():
         for endpoint, script, capture in captures_of(run):
             if chance.random() >= share:
                 continue
-            done += 1
+            count += 1
             began_s = time.perf_counter()
             inspect(capture)
             audit_s += time.perf_counter() - began_s
             began_s = time.perf_counter()
             try:
-                masked(capture, Standins(str(done).encode()))
+                masked(capture, Standins(str(count).encode()))
             except MaskingFailed:
                 failed.append(f"{run.name} {endpoint} {script}")
             spent_s += time.perf_counter() - began_s
-    print(f"{done:,} captures, {done - len(failed):,} redacted with the same findings")
-    print(f"{spent_s / done * 1e3:.1f} ms per capture; one audit takes {audit_s / done * 1e3:.1f} ms")
+    print(f"{count:,} captures, {count - len(failed):,} redacted with the same findings")
+    print(f"{spent_s / count * 1e3:.1f} ms per capture; one audit takes {audit_s / count * 1e3:.1f} ms")
     for line in failed:
         print(f"  not redacted: {line}")
 

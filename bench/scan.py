@@ -38,25 +38,25 @@ VERSIONS = ("0.14.1", "0.23.0", "0.32.0", "0.33.0")
 SHORTEST = 14
 
 
-def make(folder: Path, captures: int, tokens: int) -> list[Path]:
+def write_captures(folder: Path, captures: int, tokens: int) -> list[Path]:
     """Write captures, the same ones each time; returns their files."""
     chance = random.Random(14)
-    real = [load(source.path) for source in builtin() if not source.path.name.endswith(".gz")]
+    samples = [load(source.path) for source in builtin() if not source.path.name.endswith(".gz")]
     start = datetime(2026, 11, 1, tzinfo=UTC)
-    made = []
+    paths = []
     for number in range(captures):
         path = folder / f"{number % FOLDERS:02d}" / f"capture-{number:06d}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
         if number % 10 == 0:
-            sample = real[number // 10 % len(real)]
+            sample = samples[number // 10 % len(samples)]
         else:
             length = max(SHORTEST, round(tokens * chance.lognormvariate(0, 0.6)))
             sample = capture(stream(length), chance.choice((1, 1, 1, 3, 8)))
             sample = replace(sample, header=replace(sample.header, server_version=chance.choice(VERSIONS)))
         moment = start + timedelta(minutes=4 * number)
         save(replace(sample, header=replace(sample.header, started_at=moment.isoformat())), path)
-        made.append(path)
-    return made
+        paths.append(path)
+    return paths
 
 
 def plain(paths: Sequence[Path], work: Callable[[Path], None]) -> int:
@@ -107,7 +107,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         root = Path(arguments.keep or temporary)
-        paths = make(root / "captures", arguments.captures, arguments.tokens)
+        paths = write_captures(root / "captures", arguments.captures, arguments.tokens)
         works = {"read + audit": audited, "read + audit + causes + verdict": inspected}
         ratios: dict[str, list[float]] = {name: [] for name in works}
         size = sum(path.stat().st_size for path in paths)
@@ -121,11 +121,11 @@ def main() -> None:
             for name, work in works.items():  # before and after, for the noise
                 speeds[name].append(side_by_side(paths, work))
                 ratios[name].append(len(paths) / cpu / statistics.mean(speeds[name]))
-        again = scanned(root / "captures", root / "scan-0")
+        second_scan = scanned(root / "captures", root / "scan-0")
         for name, values in ratios.items():
-            each = ", ".join(f"{value:.2f}" for value in values)
-            print(f"relative to {name}: {statistics.median(values):.2f} (rounds: {each})")
-        print(f"largest process: {largest / 2**20:,.0f} MiB; a second scan: {again[1]:.1f} s")
+            rounds = ", ".join(f"{value:.2f}" for value in values)
+            print(f"relative to {name}: {statistics.median(values):.2f} (rounds: {rounds})")
+        print(f"largest process: {largest / 2**20:,.0f} MiB; a second scan: {second_scan[1]:.1f} s")
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ PAGES: Final = ("live", "replay", "library", "compare", "diagnose", "matrix", "p
 _WARM_S: Final = 6.0
 
 
-class Load:
+class DashboardLoad:
     """What reaches one dashboard until a time."""
 
     def __init__(self, address: str, folder: Path) -> None:
@@ -129,7 +129,7 @@ def main() -> None:
             with httpx.Client(transport=httpx.HTTPTransport(retries=8)) as client:
                 for port, path in zip(ports, ("/health", "/playback/health"), strict=True):
                     client.get(f"http://127.0.0.1:{port}{path}", timeout=60).raise_for_status()
-            load = Load(address, Path(folder))
+            load = DashboardLoad(address, Path(folder))
             asyncio.run(load.run(arguments.sessions, arguments.streams, _WARM_S))
             sizes = [resident_mib(app.pid)]
             asyncio.run(load.run(arguments.sessions, arguments.streams, arguments.seconds))
@@ -140,7 +140,7 @@ def main() -> None:
             for process in (app, played):
                 process.kill()
                 process.wait()
-    counted = ", ".join(f"{number:,} {what}" for what, number in load.counts.items())
+    counted = ", ".join(f"{number:,} {kind}" for kind, number in load.counts.items())
     print(f"{sizes[0]} MiB after the first pages, {sizes[1]} MiB after {counted}, {sizes[2]} MiB later")
 
 

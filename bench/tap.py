@@ -81,9 +81,9 @@ async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
         b"transfer-encoding: chunked\r\nconnection: close\r\n\r\n"
     )
     if body.get("user") == "flood":
-        same = chunk(time.monotonic_ns())
+        stamped_chunk = chunk(time.monotonic_ns())
         for _ in range(FLOOD_EVENTS):
-            writer.write(same)
+            writer.write(stamped_chunk)
             await writer.drain()
     else:
         begun = time.monotonic()
@@ -119,12 +119,12 @@ def delays_ms(address: str) -> list[float]:
             response.raise_for_status()
             rest = b""
             for raw in response.iter_raw():
-                now = time.monotonic_ns()
+                received_ns = time.monotonic_ns()
                 *events, rest = (rest + raw).split(b"\n\n")
                 for event in events:
                     if b'"created":' in event:
                         sent = int(event.split(b'"created":')[1].split(b",")[0])
-                        delays.append((now - sent) / 1e6)
+                        delays.append((received_ns - sent) / 1e6)
     expect(len(delays), DELAY_EVENTS, address)
     return delays
 
@@ -162,7 +162,7 @@ class Way(NamedTuple):
         return (int(fields[11]) + int(fields[12])) * TICK_S
 
 
-class Figures(NamedTuple):
+class RoundTimes(NamedTuple):
     """One round of one way."""
 
     p50_ms: float
@@ -173,13 +173,13 @@ class Figures(NamedTuple):
     """Processor time of the process behind the address, for each event of both floods."""
 
 
-def figures(way: Way) -> Figures:
+def figures(way: Way) -> RoundTimes:
     """Measure one way once."""
     delays = statistics.quantiles(delays_ms(way.address), n=20)
     before = way.cpu_s()
     bare, official = bare_events_per_s(way.address), openai_events_per_s(way.address)
     cpu_us = (way.cpu_s() - before) / (2 * FLOOD_EVENTS) * 1e6
-    return Figures(delays[9], delays[18], bare, official, cpu_us)
+    return RoundTimes(delays[9], delays[18], bare, official, cpu_us)
 
 
 # -- the run --------------------------------------------------------------------------------------------
@@ -211,9 +211,9 @@ def ways(stack: ExitStack, mitmdump: str | None, folder: Path) -> dict[str, Way]
         port = free_port()
         return stack.enter_context(process(words(port), port))
 
-    def tap(port: int, name: str, *more: str) -> list[str]:
+    def tap(port: int, name: str, *options: str) -> list[str]:
         words = [sys.executable, "-m", "inspector", "tap", "--upstream", direct.address, "--port", str(port)]
-        return [*words, "--out", str(folder / name), *more]
+        return [*words, "--out", str(folder / name), *options]
 
     direct = start(lambda port: [sys.executable, __file__, "--serve", str(port)])
     paths = {
@@ -224,9 +224,17 @@ def ways(stack: ExitStack, mitmdump: str | None, folder: Path) -> dict[str, Way]
     if mitmdump is not None:
         settings = [f"confdir={folder}", "stream_large_bodies=1", "store_streamed_bodies=true"]
         options = [word for setting in settings for word in ("--set", setting)]
-        kept = ["-w", str(folder / "flows"), "-q"]
+        recording_options = ["-w", str(folder / "flows"), "-q"]
         paths["mitmproxy"] = start(
-            lambda port: [mitmdump, "--mode", f"reverse:{direct.address}", "-p", str(port), *kept, *options]
+            lambda port: [
+                mitmdump,
+                "--mode",
+                f"reverse:{direct.address}",
+                "-p",
+                str(port),
+                *recording_options,
+                *options,
+            ]
         )
     return paths
 
@@ -257,7 +265,7 @@ def main() -> None:
             print(f"| {name} | not measured: pass --mitmdump |")
             continue
         rows = [(measured_round[name], measured_round["direct"]) for measured_round in measured]
-        medians = Figures(
+        medians = RoundTimes(
             *(
                 statistics.median(column)
                 for column in zip(*(path_figures for path_figures, _ in rows), strict=True)

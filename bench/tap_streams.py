@@ -61,8 +61,8 @@ def _chunk(delta: dict[str, str], token_id: int | None) -> bytes:
 
 
 def _framed(payload: dict[str, object]) -> bytes:
-    whole = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": "@", "model": "m", **payload}
-    event = f"data: {json.dumps(whole, separators=(',', ':'))}\n\n".encode().replace(b'"@"', b"@" * 15)
+    stamped = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": "@", "model": "m", **payload}
+    event = f"data: {json.dumps(stamped, separators=(',', ':'))}\n\n".encode().replace(b'"@"', b"@" * 15)
     return f"{len(event):x}\r\n".encode() + event + b"\r\n"
 
 
@@ -106,12 +106,12 @@ async def read(address: str, streams: int) -> tuple[int, list[float], float]:
         async with client.stream("POST", f"{address}/v1/chat/completions", json=request) as response:
             response.raise_for_status()
             async for raw in response.aiter_raw():
-                now = _ZERO + time.monotonic_ns() // 1000
-                *whole, rest = (rest + raw).split(b"\n\n")
-                count += len(whole)
-                place = whole[-1].find(b'"created":') if whole else -1
+                received_us = _ZERO + time.monotonic_ns() // 1000
+                *events, rest = (rest + raw).split(b"\n\n")
+                count += len(events)
+                place = events[-1].find(b'"created":') if events else -1
                 if place >= 0:
-                    delays.append((now - int(whole[-1][place + 10 : place + 25])) / 1000)
+                    delays.append((received_us - int(events[-1][place + 10 : place + 25])) / 1000)
 
     limits = httpx.Limits(max_connections=None)
     async with httpx.AsyncClient(timeout=300, limits=limits) as client:

@@ -89,7 +89,7 @@ def main() -> None:
                     ][1:]
                 )
         (script,) = named(["very_long"])
-        done = subprocess.run(
+        completed = subprocess.run(
             [str(environment.python), str(Path(__file__).with_name("witness_inside.py"))],
             input=json.dumps(script.turns[0]),
             env={
@@ -101,7 +101,7 @@ def main() -> None:
             text=True,
             check=True,
         )
-        inside = json.loads(done.stdout.splitlines()[-1])
+        inside = json.loads(completed.stdout.splitlines()[-1])
         for name, ms in inside.items():
             print(
                 f"{name}: the parser takes {ms['plain_ms']:.2f} ms of CPU for {len(script.turns[0])} tokens, "

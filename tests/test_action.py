@@ -19,7 +19,7 @@ from starlette.applications import Starlette
 
 from inspector.net.playback import PlaybackSettings, playback_routes
 from tests.support.answers import CHAT, counted
-from tests.support.builtin import CAPTURES, TOOL, WHOLE
+from tests.support.builtin import CAPTURES, COMPLETE_CHAT, TOOL
 from tests.support.command import ROOT
 from tests.support.listening import listening
 from tests.support.raw_server import raw_server
@@ -43,7 +43,7 @@ class Ran:
 class Runner:
     """A machine of GitHub: a folder for the action, and one for the job."""
 
-    temp: Path
+    runner_temp: Path
     workspace: Path
 
     def step(self, name: str, **inputs: str) -> Ran:
@@ -55,7 +55,7 @@ class Runner:
         assert given == {}
         values["steps.python.outputs.python-path"] = sys.executable
         [step] = [step for step in STEPS if step.get("id") == name]
-        files = {key: self.temp / key for key in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
+        files = {key: self.runner_temp / key for key in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
         for file in files.values():
             file.write_text("")
         env = {
@@ -63,14 +63,14 @@ class Runner:
             **{key: str(file) for key, file in files.items()},
             "GITHUB_ACTION_PATH": str(ROOT),
             "GITHUB_WORKSPACE": str(self.workspace),
-            "RUNNER_TEMP": str(self.temp),
+            "RUNNER_TEMP": str(self.runner_temp),
             # What the program needs comes from the environment of the tests, nothing is downloaded.
             "PIP_NO_INDEX": "1",
             **{
-                key: EXPRESSION.sub(lambda found: values[found[1]], text) for key, text in step["env"].items()
+                key: EXPRESSION.sub(lambda match: values[match[1]], text) for key, text in step["env"].items()
             },
         }
-        done = subprocess.run(
+        completed = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
             cwd=self.workspace,
             env=env,
@@ -81,8 +81,8 @@ class Runner:
         )
         written = files["GITHUB_OUTPUT"].read_text("utf-8")
         return Ran(
-            code=done.returncode,
-            log=done.stdout + done.stderr,
+            code=completed.returncode,
+            log=completed.stdout + completed.stderr,
             outputs=outputs(written),
             summary=files["GITHUB_STEP_SUMMARY"].read_text("utf-8"),
         )
@@ -103,21 +103,21 @@ def outputs(written: str) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """RUNNER_TEMP after the step that installs the program."""
-    temp = tmp_path_factory.mktemp("runner")
+    runner_temp = tmp_path_factory.mktemp("runner")
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    packages = temp / "harmony-inspector" / "lib" / version / "site-packages"
+    packages = runner_temp / "harmony-inspector" / "lib" / version / "site-packages"
     packages.mkdir(parents=True)
     (packages / "needed.pth").write_text(sysconfig.get_path("purelib"))
-    done = Runner(temp=temp, workspace=tmp_path_factory.mktemp("empty")).step("install")
-    if "No matching distribution" in done.log:
+    completed = Runner(runner_temp=runner_temp, workspace=tmp_path_factory.mktemp("empty")).step("install")
+    if "No matching distribution" in completed.log:
         pytest.skip("this environment has other versions than requirements.lock")
-    assert done.code == 0, done.log
-    return temp
+    assert completed.code == 0, completed.log
+    return runner_temp
 
 
 @pytest.fixture
 def runner(installed: Path, tmp_path: Path) -> Runner:
-    return Runner(temp=installed, workspace=tmp_path)
+    return Runner(runner_temp=installed, workspace=tmp_path)
 
 
 @pytest.fixture
@@ -130,8 +130,8 @@ def playback() -> Iterator[str]:
 
 def results(runner: Runner, file: str) -> list[dict[str, Any]]:
     [run] = json.loads((runner.workspace / file).read_text("utf-8"))["runs"]
-    found: list[dict[str, Any]] = run["results"]
-    return found
+    rows: list[dict[str, Any]] = run["results"]
+    return rows
 
 
 def test_only_what_the_lock_names_is_installed() -> None:
@@ -145,22 +145,22 @@ def test_only_what_the_lock_names_is_installed() -> None:
 def test_a_package_of_the_workspace_is_not_run(runner: Runner) -> None:
     (runner.workspace / "inspector").mkdir()
     (runner.workspace / "inspector" / "__init__.py").write_text("raise SystemExit('of the workspace')")
-    done = runner.step("inspect", captures=f"{ROOT}/fixtures/{WHOLE}.jsonl")
-    assert done.code == 0, done.log
+    completed = runner.step("inspect", captures=f"{ROOT}/fixtures/{COMPLETE_CHAT}.jsonl")
+    assert completed.code == 0, completed.log
 
 
 def test_captures_are_audited(runner: Runner) -> None:
-    patterns = f"{ROOT}/fixtures/{TOOL}.json* {ROOT}/fixtures/{WHOLE}.jsonl\nnothing-*"
-    done = runner.step("inspect", captures=patterns)
-    assert done.code == 1, done.log
-    assert "leaked 2 reasoning tokens" in done.log
-    assert [result["ruleId"] for result in results(runner, done.outputs["sarif"])] == ["misrouted"]
-    cases = ElementTree.parse(runner.workspace / done.outputs["junit"]).iter("testcase")  # noqa: S314 -- our own
+    patterns = f"{ROOT}/fixtures/{TOOL}.json* {ROOT}/fixtures/{COMPLETE_CHAT}.jsonl\nnothing-*"
+    completed = runner.step("inspect", captures=patterns)
+    assert completed.code == 1, completed.log
+    assert "leaked 2 reasoning tokens" in completed.log
+    assert [result["ruleId"] for result in results(runner, completed.outputs["sarif"])] == ["misrouted"]
+    cases = ElementTree.parse(runner.workspace / completed.outputs["junit"]).iter("testcase")  # noqa: S314 -- our own
     assert [len(case) for case in cases] == [1, 0]
-    assert done.outputs["exit-code"] == "1"
-    assert "leaked 2 reasoning tokens" in done.outputs["summary"]
-    assert "leaked 2 reasoning tokens" in done.summary
-    assert all(line.startswith("    ") for line in done.summary.splitlines()[2:] if line)
+    assert completed.outputs["exit-code"] == "1"
+    assert "leaked 2 reasoning tokens" in completed.outputs["summary"]
+    assert "leaked 2 reasoning tokens" in completed.summary
+    assert all(line.startswith("    ") for line in completed.summary.splitlines()[2:] if line)
     assert runner.step("inspect", captures=patterns, fail_on="never").code == 0
 
 
@@ -168,7 +168,7 @@ def test_a_server_is_probed_with_its_key_and_prompts(runner: Runner) -> None:
     (runner.workspace / "prompts.txt").write_text("$(touch made) `touch made`\nTwo\n")
     answers, _ = counted(3)
     with raw_server(answers) as server:
-        done = runner.step(
+        completed = runner.step(
             "inspect",
             base_url=server.v1,
             api_key="sk-of-a-secret",
@@ -179,12 +179,12 @@ def test_a_server_is_probed_with_its_key_and_prompts(runner: Runner) -> None:
             out="kept",
         )
         heads = [asked.headers for asked in server.asked if asked.path == CHAT]
-    assert done.code == 0, done.log
+    assert completed.code == 0, completed.log
     assert len(heads) == 3
     assert {head["authorization"] for head in heads} == {"Bearer sk-of-a-secret"}
     assert {(head["x-team"], head["x-other"]) for head in heads} == {("a b", "$(touch made)")}
     assert not (runner.workspace / "made").exists()
-    assert (runner.workspace / done.outputs["folder"] / "rows.jsonl").exists()
+    assert (runner.workspace / completed.outputs["folder"] / "rows.jsonl").exists()
     files = [path for path in runner.workspace.rglob("*") if path.is_file()]
     assert not [path for path in files if b"sk-of-a-secret" in path.read_bytes()]
 
@@ -192,11 +192,11 @@ def test_a_server_is_probed_with_its_key_and_prompts(runner: Runner) -> None:
 @pytest.mark.slow
 def test_a_server_is_compared_with_a_baseline(runner: Runner, playback: str) -> None:
     asked = {"base_url": playback, "baseline_url": playback, "repeat": "3", "endpoint": "chat"}
-    worse = runner.step("inspect", model=f"{WHOLE} {TOOL}", out="worse", **asked)
+    worse = runner.step("inspect", model=f"{COMPLETE_CHAT} {TOOL}", out="worse", **asked)
     assert worse.code == 1, worse.log
-    found = results(runner, worse.outputs["sarif"])
-    assert sum(result["occurrenceCount"] for result in found) == 15
-    for result in found:
+    rows = results(runner, worse.outputs["sarif"])
+    assert sum(result["occurrenceCount"] for result in rows) == 15
+    for result in rows:
         place = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
         assert (runner.workspace / place).exists()
     assert runner.step("inspect", model=TOOL, out="same", **asked).code == 0
@@ -210,10 +210,10 @@ def test_where_nothing_was_done_nothing_is_uploaded(runner: Runner) -> None:
         ({"base_url": "http://127.0.0.1:1/v1"}, "127.0.0.1:1"),
     )
     for inputs, words in cases:
-        done = runner.step("inspect", **inputs)
-        assert done.code == 2
-        assert words in done.log
-        assert "sarif" not in done.outputs
+        completed = runner.step("inspect", **inputs)
+        assert completed.code == 2
+        assert words in completed.log
+        assert "sarif" not in completed.outputs
     [upload] = [step for step in STEPS if "upload-sarif" in step.get("uses", "")]
     assert "steps.inspect.outputs.sarif != ''" in upload["if"]
 

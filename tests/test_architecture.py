@@ -83,11 +83,13 @@ def test_pure_layers_import_only_the_standard_library_openai_harmony_and_msgspec
 
 
 def points_down(source: tuple[str, str], target: tuple[str, str]) -> bool:
-    (layer, module), (below, other) = source, target
-    if layer != below:
-        return RANK[below] < RANK[layer]
+    (layer, module), (target_layer, target_module) = source, target
+    if layer != target_layer:
+        return RANK[target_layer] < RANK[layer]
     order = LAYERS[layer].modules
-    return not order or other in {module, "__init__"} or order.index(other) < order.index(module)
+    return (
+        not order or target_module in {module, "__init__"} or order.index(target_module) < order.index(module)
+    )
 
 
 def test_imports_point_down() -> None:
@@ -170,11 +172,15 @@ def test_a_module_says_what_it_is_for() -> None:
 def only_locks(path: Path) -> bool:
     """Whether a module takes nothing but `Lock` from the modules that can start threads."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    whole = [name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names]
+    imported = [name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names]
     parts = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    taken = {(node.module, name.name) for node in parts for name in node.names}
-    ours = {name for module, name in taken if module in {"threading", "concurrent.futures", "_thread"}}
-    return not {"threading", "concurrent", "concurrent.futures", "_thread"} & set(whole) and ours == {"Lock"}
+    imported_names = {(node.module, name.name) for node in parts for name in node.names}
+    thread_names = {
+        name for module, name in imported_names if module in {"threading", "concurrent.futures", "_thread"}
+    }
+    return not {"threading", "concurrent", "concurrent.futures", "_thread"} & set(
+        imported
+    ) and thread_names == {"Lock"}
 
 
 def test_only_runs_starts_threads() -> None:

@@ -25,7 +25,7 @@ PLAYED = "http://localhost:8001"
 @pytest.fixture(scope="module")
 def playback() -> Iterator[str]:
     """The same without its pauses."""
-    captures = {one.name: load(one.path) for one in builtin()}
+    captures = {fixture.name: load(fixture.path) for fixture in builtin()}
     routes = playback_routes(
         lambda: captures, prefix="", settings=PlaybackSettings().changed({"speed": "inf"})
     )
@@ -62,13 +62,13 @@ def test_every_page_is_described(page: Path) -> None:
 
 def examples() -> list[tuple[str, str]]:
     """`$ python -m inspector ...` lines of console blocks, and the output shown under each."""
-    found = []
+    commands = []
     for path in [ROOT / "README.md", *DOCS]:
         for block in re.findall(r"```console\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL):
             for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
                 command, _, output = part.partition("\n")
-                found.append((command, output))
-    return found
+                commands.append((command, output))
+    return commands
 
 
 def shows(output: str, printed: str) -> bool:

@@ -12,7 +12,7 @@ import pytest
 from inspector import __version__
 from inspector.capture.errors import InspectorError
 from inspector.testing import assert_no_findings, serving
-from tests.support.builtin import CAPTURES, TOOL, WHOLE
+from tests.support.builtin import CAPTURES, COMPLETE_CHAT, TOOL
 from tests.support.command import ROOT
 
 pytest_plugins = ["pytester"]
@@ -41,13 +41,13 @@ def test_the_example_finds_the_client_that_breaks(elsewhere: pytest.Pytester) ->
     [row] = json.loads((elsewhere.path / "report.json").read_text())["tests"]
     assert row["test"].endswith("test_nothing_is_lost_between_server_and_client")
     assert row["outcome"] == "passed"
-    assert [one["verdict"]["level"] for one in row["captures"]] == ["clean"]
-    [kept] = elsewhere.path.glob("kept/captures/**/*.jsonl")
-    assert kept.parent.name == "test_nothing_is_lost_between_server_and_client"
-    assert_no_findings(kept)
+    assert [capture_row["verdict"]["level"] for capture_row in row["captures"]] == ["clean"]
+    [stored_path] = elsewhere.path.glob("kept/captures/**/*.jsonl")
+    assert stored_path.parent.name == "test_nothing_is_lost_between_server_and_client"
+    assert_no_findings(stored_path)
 
 
-THEIRS = """
+CLIENT_TESTS = """
 import inspector
 
 
@@ -79,11 +79,11 @@ def test_a_project_with_an_inspector_of_its_own_is_tested_as_without_the_plugin(
     work = Path(elsewhere.mkdir("project"))
     (work / own).parent.mkdir(exist_ok=True)
     (work / own).write_text("THEIRS = True\n")
-    (work / "test_theirs.py").write_text(THEIRS)
+    (work / "test_theirs.py").write_text(CLIENT_TESTS)
     starts = f"import sys; sys.path.append({str(installed)!r}); import pytest; sys.exit(pytest.main())"
     if command == "pytest":  # the script has no working directory on its path
         starts = f"import sys; sys.path.remove(''); {starts}"
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", starts, "-p", "no:cacheprovider", "-W", "error"],
         cwd=work,
         capture_output=True,
@@ -91,15 +91,15 @@ def test_a_project_with_an_inspector_of_its_own_is_tested_as_without_the_plugin(
         timeout=180,
         check=False,
     )
-    assert "1 passed, 1 error" in done.stdout, done.stdout + done.stderr
-    assert f"stays off, because `inspector` is {work / own} here" in done.stdout
+    assert "1 passed, 1 error" in completed.stdout, completed.stdout + completed.stderr
+    assert f"stays off, because `inspector` is {work / own} here" in completed.stdout
 
 
 def test_what_was_found_is_said_unless_it_is_allowed() -> None:
-    assert_no_findings(CAPTURES[WHOLE])
-    with pytest.raises(AssertionError, match="leaked 2 reasoning tokens") as said:
+    assert_no_findings(CAPTURES[COMPLETE_CHAT])
+    with pytest.raises(AssertionError, match="leaked 2 reasoning tokens") as failure:
         assert_no_findings(TOOL)
-    assert "error misrouted: " in str(said.value)
+    assert "error misrouted: " in str(failure.value)
     assert_no_findings(TOOL, allow={"misrouted", "dropped", "invalid_tool_arguments"})
     with pytest.raises(AssertionError, match="error misrouted"):
         assert_no_findings(TOOL, allow={"dropped", "invalid_tool_arguments"}, warnings=False)
@@ -110,4 +110,4 @@ def test_a_capture_or_fault_that_does_not_exist_is_said(tmp_path: Path) -> None:
         with pytest.raises(InspectorError, match="no such file"):
             server.play(tmp_path / "missing.jsonl")
         with pytest.raises(InspectorError, match="brake"):
-            server.play(WHOLE, faults="brake=3")
+            server.play(COMPLETE_CHAT, faults="brake=3")

@@ -53,11 +53,11 @@ def test_help_loads_no_more_than_its_command(arguments: list[str]) -> None:
         "with contextlib.suppress(SystemExit): inspector.cli.main(sys.argv[1:])\n"
         "print([name for name in ('inspector.analysis', 'inspector.net') if name in sys.modules])"
     )
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", program, *arguments], capture_output=True, text=True, cwd=ROOT, check=True
     )
     loaded = ["inspector.analysis"] if "audit" in arguments else []
-    assert done.stdout.splitlines()[-1] == str(loaded)
+    assert completed.stdout.splitlines()[-1] == str(loaded)
 
 
 def examples() -> str:
@@ -70,7 +70,7 @@ def test_every_name_of_the_library_has_an_example() -> None:
 
 @pytest.fixture
 def playback() -> Iterator[str]:
-    captures = {one.name: inspector.load(one.path) for one in builtin()}
+    captures = {fixture.name: inspector.load(fixture.path) for fixture in builtin()}
     with listening(Starlette(routes=playback_routes(lambda: captures))) as address:
         yield f"{address}/playback/v1"
 
@@ -84,18 +84,18 @@ def test_the_examples_of_the_library_print_what_the_docs_show(
     source = source.replace("openai/gpt-oss-20b", "chat-whole-vllm-0.14.1")
     session = doctest.DocTestParser().get_doctest(source, {}, "library.md", str(LIBRARY), 0)
     assert len(session.examples) > len(inspector.__all__)
-    told: list[str] = []
-    failed, _ = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(session, out=told.append)
-    assert not failed, "".join(told)
+    printed: list[str] = []
+    failed, _ = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(session, out=printed.append)
+    assert not failed, "".join(printed)
 
 
 def test_import_inspector_is_light() -> None:
     heavy = ("inspector.matrix", "openai", "rapidfuzz", "starlette", "streamlit", "uvicorn")
     program = f"import sys, inspector; print([name for name in {heavy!r} if name in sys.modules])"
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert done.stdout.strip() == "[]"
+    assert completed.stdout.strip() == "[]"
 
 
 def test_every_module_can_be_imported_where_unix_modules_are_missing() -> None:
@@ -114,5 +114,5 @@ def test_every_module_can_be_imported_where_unix_modules_are_missing() -> None:
         "main(['--help'])\n"
     )
     command = [sys.executable, "-W", "ignore", "-c", program]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    completed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert completed.returncode == 0, completed.stderr

@@ -62,13 +62,19 @@ def returned(public: object) -> Iterator[type]:
     elif inspect.isfunction(public) or isinstance(public, functools.partial):
         hints.append(typing.get_type_hints(public, localns={"DataFrame": DataFrame}).get("return"))
     for hint in hints:
-        yield from (found for found in classes(hint) if found.__module__.startswith("inspector."))
+        yield from (
+            returned_class
+            for returned_class in classes(hint)
+            if returned_class.__module__.startswith("inspector.")
+        )
 
 
 def test_every_type_that_the_library_returns_has_a_public_name() -> None:
     public = [getattr(inspector, name) for name in inspector.__all__]
     named = {*map(id, public), *(id(getattr(types, name)) for name in types.__all__)}
-    assert {kind.__qualname__ for each in public for kind in returned(each) if id(kind) not in named} == set()
+    assert {
+        kind.__qualname__ for public_type in public for kind in returned(public_type) if id(kind) not in named
+    } == set()
 
 
 @pytest.mark.slow
@@ -82,8 +88,8 @@ def test_a_program_that_uses_the_library_passes_mypy_strict(tmp_path: Path) -> N
     shutil.copytree(ROOT / "inspector", packages / "inspector", ignore=ignored)
     (packages / "needed.pth").write_text(sysconfig.get_path("purelib"))
     command = [sys.executable, "-m", "mypy", "--strict", f"--python-executable={home / 'bin' / 'python'}"]
-    done = subprocess.run(
+    completed = subprocess.run(
         [*command, str(program)], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
     )
-    assert 'Revealed type is "inspector.capture.capture.Capture"' in done.stdout, done.stdout
-    assert "Success" in done.stdout, done.stdout
+    assert 'Revealed type is "inspector.capture.capture.Capture"' in completed.stdout, completed.stdout
+    assert "Success" in completed.stdout, completed.stdout

@@ -23,7 +23,7 @@ from tools.causes import NONE, CauseTable, Right
 class Mode(StrEnum):
     """How much of a capture is read."""
 
-    WHOLE = "version and request"
+    FULL = "version and request"
     UNVERSIONED = "without version"
     DUMP = "curl dump"
 
@@ -75,7 +75,7 @@ def _names_of(runs: Iterable[MatrixRun], table: CauseTable, mode: Mode) -> Itera
                 endpoint,
                 run.stream_interval if run.streamed else None,
                 front_end=run.front_end,
-                version=mode is Mode.WHOLE,
+                version=mode is Mode.FULL,
                 request=mode is not Mode.DUMP,
             )
             yield from _named(f"{run.name}/{endpoint.value}-{script}", mode, right, capture)
@@ -84,7 +84,7 @@ def _names_of(runs: Iterable[MatrixRun], table: CauseTable, mode: Mode) -> Itera
 def fixture_names(folder: Path, table: CauseTable, mode: Mode) -> Iterator[NamedCauses]:
     """The same for the captures of fixtures/."""
     for path in sorted(folder.glob("*.jsonl*")):
-        right = table.right_of_fixture(path.name, version=mode is Mode.WHOLE, request=mode is not Mode.DUMP)
+        right = table.right_of_fixture(path.name, version=mode is Mode.FULL, request=mode is not Mode.DUMP)
         yield from _named(path.name, mode, right, load(path))
 
 
@@ -108,7 +108,7 @@ def _named(place: str, mode: Mode, right: Right | None, capture: Capture) -> Ite
 def as_mode(capture: Capture, mode: Mode) -> Capture:
     """The capture as the mode reads it; raises CaptureError if the dump is empty."""
     match mode:
-        case Mode.WHOLE:
+        case Mode.FULL:
             return capture
         case Mode.UNVERSIONED:
             return replace(capture, header=replace(capture.header, server_version=None))

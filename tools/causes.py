@@ -37,7 +37,7 @@ class Right:
     """The rule's own, then the script's where the rule refers to it."""
 
 
-class Rule(Row, frozen=True, kw_only=True):
+class CauseRule(Row, frozen=True, kw_only=True):
     """One line of the table; what a part leaves empty it does not ask for."""
 
     cause: Text
@@ -68,7 +68,7 @@ class Rule(Row, frozen=True, kw_only=True):
         return given - {"", NONE, _MODEL}
 
 
-class ScriptRule(Rule, frozen=True, kw_only=True):
+class ScriptRule(CauseRule, frozen=True, kw_only=True):
     """What the model emitted in some scripts."""
 
     names: Several[Text]
@@ -80,11 +80,11 @@ class CauseTable(Row, frozen=True, kw_only=True, dict=True):
     groups: Mapping[Text, frozenset[Text]]
     """Names for lists of scripts; a rule names one as `$name`."""
     scripts: tuple[ScriptRule, ...]
-    rules: tuple[Rule, ...]
+    rules: tuple[CauseRule, ...]
     """Of streams."""
-    unstreamed: tuple[Rule, ...] = ()
+    unstreamed: tuple[CauseRule, ...] = ()
     """Of responses to requests without `stream`."""
-    fixtures: Mapping[str, Rule] = {}
+    fixtures: Mapping[str, CauseRule] = {}
     """By file name."""
 
     def __post_init__(self) -> None:
@@ -95,11 +95,11 @@ class CauseTable(Row, frozen=True, kw_only=True, dict=True):
             raise ValueError(f"{min(doubled)} is listed twice")
 
     @cached_property
-    def models(self) -> Mapping[str, Rule]:
+    def models(self) -> Mapping[str, CauseRule]:
         """What the model emitted, by script."""
         return {name: rule for rule in self.scripts for name in rule.names}
 
-    def _ungrouped(self, rule: Rule) -> Rule:
+    def _ungrouped(self, rule: CauseRule) -> CauseRule:
         """A rule with the scripts of its groups."""
         groups = {name for name in rule.scripts if name.startswith("$")}
         if unknown := {name[1:] for name in groups} - set(self.groups):
@@ -123,7 +123,10 @@ class CauseTable(Row, frozen=True, kw_only=True, dict=True):
         `step` is None for a response that was not streamed. None where no line of the table has a cause.
         """
         rules = self.unstreamed if step is None else self.rules
-        rule = next((one for one in rules if one.fits(script, release, endpoint, step, front_end)), None)
+        rule = next(
+            (candidate for candidate in rules if candidate.fits(script, release, endpoint, step, front_end)),
+            None,
+        )
         return None if rule is None else _right(rule, self.models.get(script), version, request)
 
     def right_of_fixture(self, name: str, *, version: bool = True, request: bool = True) -> Right | None:
@@ -132,7 +135,7 @@ class CauseTable(Row, frozen=True, kw_only=True, dict=True):
         return None if rule is None else _right(rule, None, version, request)
 
 
-def _right(rule: Rule, model: Rule | None, version: bool, request: bool) -> Right | None:
+def _right(rule: CauseRule, model: CauseRule | None, version: bool, request: bool) -> Right | None:
     """One rule's answer, with the script's own in place of the word `model`."""
     own = None if model is None else _right(model, None, version, request)
     if rule.cause == _MODEL and own is None:

@@ -61,7 +61,7 @@ _VALUES: Final[Sequence[Any]] = (None, True, False, -1, 0, 2**70, 0.5, float("na
 
 
 @dataclass(slots=True)
-class Outcome:
+class FuzzOutcome:
     """What became of some cases."""
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -69,11 +69,11 @@ class Outcome:
     """By case: what failed, with its traceback."""
     peak_mib: int = 0
 
-    def add(self, other: "Outcome") -> None:
+    def add(self, added: "FuzzOutcome") -> None:
         """Take over what became of others."""
-        self.counts += other.counts
-        self.failures |= other.failures
-        self.peak_mib = max(self.peak_mib, other.peak_mib)
+        self.counts += added.counts
+        self.failures |= added.failures
+        self.peak_mib = max(self.peak_mib, added.peak_mib)
 
 
 class Wrong(AssertionError):
@@ -281,21 +281,21 @@ def _check_shown(inspection: Inspection, rng: random.Random) -> None:
             raise Wrong("HTML has markup of the capture")
 
 
-def _plain(text: str, what: str) -> None:
+def _plain(text: str, interface: str) -> None:
     if (control := _CONTROL.search(text)) is not None:
         raise Wrong(
-            f"{what} has {control[0]!a} in {text[max(0, control.start() - 40) : control.end() + 40]!a}"
+            f"{interface} has {control[0]!a} in {text[max(0, control.start() - 40) : control.end() + 40]!a}"
         )
 
 
-def _check_live(capture: Capture, whole: Inspection, rng: random.Random) -> None:
-    live = LiveInspection(capture.header, name=whole.name)
+def _check_live(capture: Capture, inspection: Inspection, rng: random.Random) -> None:
+    live = LiveInspection(capture.header, name=inspection.name)
     at = rng.randrange(len(capture.events) + 1)
     live.receive(capture.events[:at])
     live.inspect()
     live.receive(capture.events[at:], capture.end)
-    if capture.end is not None and live.inspect().verdict.sentence != whole.verdict.sentence:
-        raise Wrong(f"live: {live.inspect().verdict.sentence} whole: {whole.verdict.sentence}")
+    if capture.end is not None and live.inspect().verdict.sentence != inspection.verdict.sentence:
+        raise Wrong(f"live: {live.inspect().verdict.sentence} whole: {inspection.verdict.sentence}")
 
 
 def _check_masked(capture: Capture) -> None:
@@ -320,9 +320,9 @@ def _too_slow(_: int, __: FrameType | None) -> None:
     raise Slow(f"more than {_AT_MOST_S} s")
 
 
-def run_batch(seed: int, first: int, count: int) -> Outcome:
+def run_batch(seed: int, first: int, count: int) -> FuzzOutcome:
     """Run some cases, one after another, in this process."""
-    outcome = Outcome()
+    outcome = FuzzOutcome()
     before = signal.signal(signal.SIGALRM, _too_slow)
     try:
         for number in range(first, first + count):
@@ -345,7 +345,7 @@ def _bounded() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
 
 
-def fuzz(seed: int, first: int, count: int) -> Iterator[Outcome]:
+def fuzz(seed: int, first: int, count: int) -> Iterator[FuzzOutcome]:
     """The outcome of each batch; every one has a process of its own."""
     starts = range(first, first + count, BATCH)
     with ProcessPoolExecutor(
@@ -363,19 +363,19 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
     parser.add_argument("--save", type=Path, metavar="FOLDER", help="write the inputs of failed cases")
     arguments = parser.parse_args()
-    whole, begun_s = Outcome(), time.monotonic()
+    totals, begun_s = FuzzOutcome(), time.monotonic()
     for outcome in fuzz(arguments.seed, arguments.first, arguments.count):
-        whole.add(outcome)
+        totals.add(outcome)
         for number, trace in outcome.failures.items():
             sys.stdout.write(f"case {number} of seed {arguments.seed}:\n{printable_lines(trace)}\n")
             if arguments.save is not None:
                 arguments.save.mkdir(parents=True, exist_ok=True)
                 (arguments.save / f"{arguments.seed}-{number}").write_bytes(case(arguments.seed, number))
-        sys.stderr.write(f"\r{whole.counts.total():,} cases, {len(whole.failures):,} failed ")
-    counts = ", ".join(f"{word} {number:,}" for word, number in sorted(whole.counts.items()))
+        sys.stderr.write(f"\r{totals.counts.total():,} cases, {len(totals.failures):,} failed ")
+    counts = ", ".join(f"{word} {number:,}" for word, number in sorted(totals.counts.items()))
     seconds = time.monotonic() - begun_s
-    sys.stdout.write(f"\n{counts}; {seconds:.0f} s, {whole.peak_mib} MiB\n")
-    return 1 if whole.failures else 0
+    sys.stdout.write(f"\n{counts}; {seconds:.0f} s, {totals.peak_mib} MiB\n")
+    return 1 if totals.failures else 0
 
 
 def printable_lines(text: str) -> str:

@@ -8,7 +8,7 @@ from inspector.data.scan.columns import CAPTURES, FINDINGS, Column
 
 def columns_table(columns: Sequence[Column]) -> str:
     """Column, type and meaning, as a Markdown table."""
-    rows = (f"| `{one.name}` | {one.type} | {one.meaning} |" for one in columns)
+    rows = (f"| `{column.name}` | {column.type} | {column.meaning} |" for column in columns)
     return "\n".join(["| column | type | meaning |", "|---|---|---|", *rows])
 
 

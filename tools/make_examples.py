@@ -31,7 +31,7 @@ def main() -> None:
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
         before = path.read_text("utf-8")
         after = re.sub(
-            r"(?<=```console\n).*?(?=```)", lambda found: _renewed(found[0]), before, flags=re.DOTALL
+            r"(?<=```console\n).*?(?=```)", lambda match: _renewed(match[0]), before, flags=re.DOTALL
         )
         if after != before:
             path.write_text(after, "utf-8")

@@ -21,9 +21,10 @@ def main() -> int:
     head, _, rest = before.partition(START)
     _, _, tail = rest.partition(END)
     rows = [
-        f"| [{one.name}]({one.path.name}) | {one.server_version} | {one.endpoint} | {one.tokens_per_step} "
-        f"| {one.verdict} | **{_cell(one.title)}.** {_cell(one.shows)} |"
-        for one in builtin()
+        f"| [{fixture.name}]({fixture.path.name}) | {fixture.server_version} | {fixture.endpoint} "
+        f"| {fixture.tokens_per_step} | {fixture.verdict} "
+        f"| **{_cell(fixture.title)}.** {_cell(fixture.shows)} |"
+        for fixture in builtin()
     ]
     columns = "| capture | vLLM | endpoint | tokens per step | verdict | what it shows |"
     table = [columns, "|---|---|---|---|---|---|", *rows]

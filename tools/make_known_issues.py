@@ -35,7 +35,9 @@ def _row(issue: Issue) -> str:
         f"[{issue.id}](#{issue.id})",
         _escaped(issue.title),
         ", ".join(issue.sides),
-        _escaped(_versions({program: one.text for program, one in issue.affected.items()}) or "any"),
+        _escaped(
+            _versions({program: versions.text for program, versions in issue.affected.items()}) or "any"
+        ),
         _versions(dict(issue.fixed_in)),
         str(issue.confidence),
     )

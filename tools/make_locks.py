@@ -19,10 +19,10 @@ _PIN = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==([^\s;\\]+)", re.MULTILIN
 
 def pins(lock: str) -> dict[str, set[str]]:
     """The versions of each package in a lock's text: several where they depend on the platform."""
-    found: dict[str, set[str]] = {}
+    versions_by_name: dict[str, set[str]] = {}
     for name, version in _PIN.findall(lock):
-        found.setdefault(re.sub(r"[-_.]+", "-", name).lower(), set()).add(version)
-    return found
+        versions_by_name.setdefault(re.sub(r"[-_.]+", "-", name).lower(), set()).add(version)
+    return versions_by_name
 
 
 def main() -> int:

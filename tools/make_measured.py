@@ -64,12 +64,14 @@ def measured_table(folder: Path) -> dict[str, Any]:
         for (issue, endpoint), names in sorted(chosen.items()):
             measured = {
                 kind: {
-                    "first_right": _first_right(endpoint, some, releases[engine], wrong),
-                    "streams": len(some),
-                    "class": Counter(scripts[name].example_of.value for name in some).most_common(1)[0][0],
+                    "first_right": _first_right(endpoint, of_class, releases[engine], wrong),
+                    "streams": len(of_class),
+                    "class": Counter(scripts[name].example_of.value for name in of_class).most_common(1)[0][
+                        0
+                    ],
                 }
                 for kind in _CLASSES
-                if (some := _of_class(kind, [scripts[name] for name in names]))
+                if (of_class := _of_class(kind, [scripts[name] for name in names]))
                 and any(wrong_endpoint is endpoint for wrong_endpoint, _, _ in wrong)
             }
             if measured:
@@ -85,7 +87,7 @@ def _delivered(
     names = [script.name for script in scripts.values() if script.example_of is ScriptClass.CALLS]
     return {
         endpoint.value: {
-            "scripts": len({name for where, name, _ in wrong if where is endpoint and name in names}),
+            "scripts": len({name for lost_on, name, _ in wrong if lost_on is endpoint and name in names}),
             "complete": {
                 release: sum(wrong.get((endpoint, name, release)) is False for name in names)
                 for release in releases
@@ -125,8 +127,8 @@ def _own_classes(engine: str, scripts: Mapping[str, Script]) -> dict[_Class, lis
 
 def _has_form(issue: Issue, script: Script) -> bool:
     empty = Capture(header=Header(endpoint=Endpoint.TOKENS), events=[])
-    one_turn = len(script.turns) == 1 and script.well_formed and script.stream
-    return one_turn and bool(token_places(issue, FormFacts(read(empty, truth=script.sampled))))
+    single_turn = len(script.turns) == 1 and script.well_formed and script.stream
+    return single_turn and bool(token_places(issue, FormFacts(read(empty, truth=script.sampled))))
 
 
 def _wrong(runs: Iterable[MatrixRun]) -> dict[_Cell, bool]:
@@ -142,7 +144,11 @@ def _cells(runs: Iterable[MatrixRun]) -> Iterable[tuple[MatrixRun, Endpoint, str
 
 
 def _of_class(kind: str, scripts: Iterable[Script]) -> list[str]:
-    return [one.name for one in scripts if kind == "any" or bool(one.expect.tool_calls) == (kind == "calls")]
+    return [
+        script.name
+        for script in scripts
+        if kind == "any" or bool(script.expect.tool_calls) == (kind == "calls")
+    ]
 
 
 def _first_right(

@@ -27,19 +27,19 @@ def declarations() -> str:
     parts = [_HEAD]
     names = sorted(payload.__all__, key=lambda name: list(docs).index(name))
     for name in names:
-        found = getattr(payload, name)
+        declared_type = getattr(payload, name)
         parts.append(_comment(docs[name][""]))
-        if is_typeddict(found):
-            hints = get_type_hints(found, include_extras=True)
+        if is_typeddict(declared_type):
+            hints = get_type_hints(declared_type, include_extras=True)
             parts.append(f"export interface {name} {{\n")
             for key, hint in hints.items():
                 parts.append(_comment(docs[name].get(key, ""), "  "))
-                optional = key in found.__optional_keys__
+                optional = key in declared_type.__optional_keys__
                 shown = _type(get_args(hint)[0] if get_origin(hint) is NotRequired else hint)
                 parts.append(f"  {key}{'?' if optional else ''}: {shown};\n")
             parts.append("}\n\n")
         else:
-            declared = f"export type {name} = {_type(found, alias=False)};\n\n"
+            declared = f"export type {name} = {_type(declared_type, alias=False)};\n\n"
             if len(declared) - 2 > _WIDTH:  # as biome writes a long union
                 declared = (
                     declared.replace(" = ", "\n  | ").replace('" | "', '"\n  | "').replace("\n", " =\n", 1)
@@ -57,14 +57,14 @@ def _type(hint: Any, *, alias: bool = True) -> str:
         return str(hint.__name__)
     origin, args = get_origin(hint), get_args(hint)
     if origin is Literal:
-        return " | ".join(f'"{one}"' for one in args)
+        return " | ".join(f'"{literal}"' for literal in args)
     if origin in {Union, UnionType}:
-        return " | ".join(_type(one) for one in args)
+        return " | ".join(_type(member) for member in args)
     if origin is list:
         inner = _type(args[0])
         return f"({inner})[]" if "|" in inner else f"{inner}[]"
     if origin is tuple:
-        return f"[{', '.join(_type(one) for one in args)}]"
+        return f"[{', '.join(_type(item) for item in args)}]"
     if origin is dict and args[0] is str:
         return f"Record<string, {_type(args[1])}>"
     raise TypeError(f"{hint} has no type in JavaScript: add it to {__name__}")
@@ -73,8 +73,8 @@ def _type(hint: Any, *, alias: bool = True) -> str:
 def _alias(hint: Any) -> str | None:
     """The name of a type alias of the module."""
     for name in payload.__all__:
-        found = getattr(payload, name)
-        if not is_typeddict(found) and found == hint:
+        alias = getattr(payload, name)
+        if not is_typeddict(alias) and alias == hint:
             return name
     return None
 
@@ -86,25 +86,25 @@ def _comment(text: str, indent: str = "") -> str:
 def _docs() -> dict[str, dict[str, str]]:
     """Docstrings of each type, in the order of the module: its own under "", then those of its keys."""
     tree = ast.parse(Path(payload.__file__).read_text("utf-8"))
-    found: dict[str, dict[str, str]] = {}
+    docs: dict[str, dict[str, str]] = {}
     for node, text in _documented(tree.body):
         if isinstance(node, ast.ClassDef):
-            inherited = [found.get(ast.unparse(base), {}) for base in node.bases]
+            inherited = [docs.get(ast.unparse(base), {}) for base in node.bases]
             own = " ".join(cleandoc(ast.get_docstring(node) or "").split())
-            found[node.name] = {key: said for base in inherited for key, said in base.items()} | {"": own}
-            for item, said in _documented(node.body):
+            docs[node.name] = {key: doc for base in inherited for key, doc in base.items()} | {"": own}
+            for item, doc in _documented(node.body):
                 if isinstance(item, ast.AnnAssign):
-                    found[node.name][ast.unparse(item.target)] = said
+                    docs[node.name][ast.unparse(item.target)] = doc
         elif isinstance(node, ast.AnnAssign):
-            found[ast.unparse(node.target)] = {"": text}
-    return found
+            docs[ast.unparse(node.target)] = {"": text}
+    return docs
 
 
 def _documented(body: list[ast.stmt]) -> Iterator[tuple[ast.stmt, str]]:
     """Statements with the string that stands below each; empty where none does."""
-    for node, below in zip(body, [*body[1:], None], strict=True):
-        said = below.value if isinstance(below, ast.Expr) else None
-        text = str(said.value) if isinstance(said, ast.Constant) else ""
+    for node, following in zip(body, [*body[1:], None], strict=True):
+        docstring = following.value if isinstance(following, ast.Expr) else None
+        text = str(docstring.value) if isinstance(docstring, ast.Constant) else ""
         yield node, " ".join(text.split())
 
 

@@ -42,19 +42,19 @@ _SOURCE_LIMIT: Final = 4_000_000
 
 def lines_of(source: str) -> list[int]:
     """Lines of a module that log, raise, or call on the way into the Harmony parser."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Raise() | ast.AsyncFor():
-                found.add(node.lineno)
+                numbers.add(node.lineno)
             case ast.Call(func=ast.Attribute(value=ast.Name(id="logger"), attr=name)) if name in _LOGS:
-                found.add(node.lineno)
+                numbers.add(node.lineno)
             case ast.Call(func=ast.Attribute(attr=name)) if name in _CALLS or "harmony" in name.lower():
                 # A traceback names the line of the attribute, not of the expression's beginning.
-                found.add(node.func.end_lineno or node.lineno)
+                numbers.add(node.func.end_lineno or node.lineno)
             case ast.Call(func=ast.Name(id=name)) if "harmony" in name.lower() or name.startswith("parse_"):
-                found.add(node.lineno)
-    return sorted(found)
+                numbers.add(node.lineno)
+    return sorted(numbers)
 
 
 def read_wheel(path: Path) -> tuple[str, dict[str, list[int]], str]:
@@ -76,8 +76,8 @@ def read_wheel(path: Path) -> tuple[str, dict[str, list[int]], str]:
                     continue
                 source = wheel.read(name).decode("utf-8", "replace")
                 sources.append(source)
-                if _FILES.fullmatch(name.removeprefix("vllm/")) and (found := lines_of(source)):
-                    lines[name.removeprefix("vllm/")] = found
+                if _FILES.fullmatch(name.removeprefix("vllm/")) and (numbers := lines_of(source)):
+                    lines[name.removeprefix("vllm/")] = numbers
     except (OSError, zipfile.BadZipFile, SyntaxError) as error:
         raise InspectorError(f"{path} cannot be read as a wheel of vLLM: {error}") from error
     if not version:
@@ -86,8 +86,8 @@ def read_wheel(path: Path) -> tuple[str, dict[str, list[int]], str]:
 
 
 def _version_of(metadata: str) -> str:
-    found = re.search(r"^Version: (\d[\w.]*?)(?:\.post\d+)?(?:\+\S+)?$", metadata, re.MULTILINE)
-    return found[1] if found else ""
+    match = re.search(r"^Version: (\d[\w.]*?)(?:\.post\d+)?(?:\+\S+)?$", metadata, re.MULTILINE)
+    return match[1] if match else ""
 
 
 def _wheels(names: Sequence[str]) -> Iterator[Path]:
@@ -109,23 +109,23 @@ def _wheels(names: Sequence[str]) -> Iterator[Path]:
                 ":all:",
             ]
             command += ["--python-version", "3.12", "--dest", folder, f"{_PACKAGE}=={name}"]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            found = sorted(Path(folder).glob("*.whl"))
-            if done.returncode or not found:
-                why = (done.stderr.strip().splitlines() or ["pip said nothing"])[-1]
+            completed = subprocess.run(command, capture_output=True, text=True, check=False)
+            wheels = sorted(Path(folder).glob("*.whl"))
+            if completed.returncode or not wheels:
+                why = (completed.stderr.strip().splitlines() or ["pip said nothing"])[-1]
                 raise InspectorError(f"{_PACKAGE} {name} cannot be downloaded: {why}")
-            yield found[0]
+            yield wheels[0]
 
 
 def main(names: Sequence[str]) -> str:
     """The table of some versions or wheels, as YAML."""
-    wanted = sorted({text for issue in catalogue() for text in issue.server_text})
+    searched_texts = sorted({text for issue in catalogue() for text in issue.server_text})
     table: dict[str, dict[str, list[int]]] = {}
-    texts: dict[str, list[str]] = {text: [] for text in wanted}
+    texts: dict[str, list[str]] = {text: [] for text in searched_texts}
     for wheel in _wheels(names):
         version, lines, source = read_wheel(wheel)
         table[version] = lines
-        for text in wanted:
+        for text in searched_texts:
             if text in source:
                 texts[text].append(version)
     order = sorted(table, key=lambda version: as_version(version) or ())
@@ -139,8 +139,8 @@ def main(names: Sequence[str]) -> str:
     parts.append("# Releases whose source has a text of the catalogue (`server_text`).")
     parts.append("texts:")
     for text, versions in texts.items():
-        kept = ", ".join(sorted(versions, key=order.index))
-        parts.append(f"  {yaml.safe_dump(text, default_style=chr(39), width=1000).strip()}: [{kept}]")
+        released_in = ", ".join(sorted(versions, key=order.index))
+        parts.append(f"  {yaml.safe_dump(text, default_style=chr(39), width=1000).strip()}: [{released_in}]")
     return "\n".join(parts) + "\n"
 
 

@@ -237,12 +237,12 @@ def _facts() -> dict[str, Any]:
 
 
 def _cause() -> dict[str, Any]:
-    made = _of_class(Cause, "A known issue named as the cause: its ID, and what the match rests on.")
-    made["properties"]["alternatives"] = {
+    schema = _of_class(Cause, "A known issue named as the cause: its ID, and what the match rests on.")
+    schema["properties"]["alternatives"] = {
         "type": "array",
         "items": _of_class(Alternative, "A cause that looks the same, with the command that separates them."),
     }
-    return made
+    return schema
 
 
 def _prompt() -> dict[str, Any]:
@@ -294,9 +294,9 @@ def _of_class(cls: type, description: str) -> dict[str, Any]:
 
 def _of_type(hint: Any, *, nullable: bool) -> dict[str, Any]:
     if isinstance(hint, UnionType):
-        (inner,) = [one for one in get_args(hint) if one is not NoneType]
-        found = _of_type(inner, nullable=nullable)
-        return {**found, "type": [found["type"], "null"]} if nullable else found
+        (inner,) = [member for member in get_args(hint) if member is not NoneType]
+        schema = _of_type(inner, nullable=nullable)
+        return {**schema, "type": [schema["type"], "null"]} if nullable else schema
     if get_origin(hint) is tuple:
         return {"type": "array", "items": _of_type(get_args(hint)[0], nullable=False)}
     if issubclass(hint, StrEnum):
@@ -305,7 +305,7 @@ def _of_type(hint: Any, *, nullable: bool) -> dict[str, Any]:
 
 
 def _enum(cls: type[StrEnum]) -> dict[str, Any]:
-    return {"type": "string", "enum": [str(one) for one in cls]}
+    return {"type": "string", "enum": [str(member) for member in cls]}
 
 
 def _object(description: str, properties: dict[str, Any], *, optional: Any = ()) -> dict[str, Any]:

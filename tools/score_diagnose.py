@@ -18,7 +18,7 @@ from inspector.issues.texts.diagnose import diagnose_text
 
 
 @dataclass(slots=True)
-class Score:
+class KindScore:
     """Posts of one kind."""
 
     posts: int = 0
@@ -59,12 +59,12 @@ def _right(post: Mapping[str, Any]) -> set[str]:
     return {str(answer).removeprefix("new:") for answer in (post["answer"], *post.get("also_ok", ()))}
 
 
-def score(posts: Iterable[Mapping[str, Any]]) -> dict[str, Score]:
+def score(posts: Iterable[Mapping[str, Any]]) -> dict[str, KindScore]:
     """Scores by kind of post."""
-    scores: dict[str, Score] = {}
+    scores: dict[str, KindScore] = {}
     for post in posts:
         diagnosis = diagnose_text(post["text"])
-        kind = scores.setdefault(post["kind"], Score())
+        kind = scores.setdefault(post["kind"], KindScore())
         kind.posts += 1
         named = bool(diagnosis.answers or diagnosis.route)
         if is_right(post, diagnosis):
@@ -78,7 +78,7 @@ def score(posts: Iterable[Mapping[str, Any]]) -> dict[str, Score]:
     return scores
 
 
-def table(scores: Mapping[str, Score]) -> str:
+def table(scores: Mapping[str, KindScore]) -> str:
     """One row per kind, and the sums."""
     rows = [(kind, astuple(numbers)) for kind, numbers in sorted(scores.items())]
     rows.append(("all", tuple(map(sum, zip(*(numbers for _, numbers in rows), strict=True)))))

@@ -96,8 +96,8 @@ class SchemaViolation:
 def schema_violations(capture: Capture) -> tuple[SchemaViolation, ...]:
     """Each way in which the streamed events break the schema, in their order; content never raises.
 
-    Chat and Responses; a body that is not streamed has no events, an error page breaks no schema, and of an
-    excerpt the other events are unknown.
+    Chat and Responses; a body that is not streamed has no events, an error page follows no schema, and the
+    other events of an excerpt are unknown.
     """
     check: _ChatCheck | _ResponsesCheck
     match capture.header.endpoint:

@@ -35,7 +35,7 @@ from inspector.protocol.wire.stream import Stream, StreamChoice
 _GPT_OSS: Final = re.compile(r"gpt[-_ ]?oss", re.IGNORECASE)
 _MODEL_SHOWN: Final = 80
 _FRAMING: Final = frozenset({Marker.START, Marker.CHANNEL})
-"""Special tokens of which a Harmony completion has one; other models have others under most of these IDs."""
+"""A Harmony completion has one of these; other models use most of these IDs for other tokens."""
 _WORD_LENGTH: Final = 3
 """Characters of a token that another vocabulary hardly has in the same text by chance."""
 
@@ -223,7 +223,7 @@ class Reading:
 
     @property
     def engine(self) -> Engine:
-        """The server, front end or hosted service that sent it; `UNKNOWN` where nothing tells."""
+        """The server, front end or hosted service that sent it; `UNKNOWN` without a sign of any server."""
         return _engine_of(self.header, self.stream)
 
     @property
@@ -328,9 +328,9 @@ class Reader:
         """What has been read so far."""
         if ended and not self._repeats and (repeats := repeated_events(self.events, self.stream)):
             truth = None if self._truth is None else self._truth.ids
-            again = Reader(self.header, truth=truth, repeats=repeats)
-            again.receive(self.events)
-            return again.reading(end=end, notes=notes, ended=True)
+            reader = Reader(self.header, truth=truth, repeats=repeats)
+            reader.receive(self.events)
+            return reader.reading(end=end, notes=notes, ended=True)
         if not self.stream.choices:
             self.stream.choice(0)
         choices = [self._choice(self.stream.choices[index]) for index in sorted(self.stream.choices)]

@@ -87,7 +87,7 @@ CLOSED_BY: Final = {
     ClosedBy.CLIENT: "the client closed the connection",
     ClosedBy.RECORDER: "the tap was stopped",
 }
-"""The detail of such an end; in files from before the key `closed_by` it is all that says so."""
+"""The detail of such an end; files from before the key `closed_by` have only this detail."""
 _CLOSED_BY: Final = {detail: by for by, detail in CLOSED_BY.items()} | {
     "the client closed the stream": ClosedBy.CLIENT
 }
@@ -129,7 +129,7 @@ class Header:
     started_at: str | None = None
     """ISO 8601 time of the request, UTC."""
     traceparent: str | None = None
-    """The trace context of the request (W3C `traceparent`), if it is a valid one."""
+    """The trace context of the request (W3C `traceparent`); None unless it is valid."""
     source: str = ""
     """What wrote this: the recorder, or the importer and the kind of file."""
     from_client: bool = False
@@ -271,7 +271,7 @@ def parse_content(content: bytes, name: str) -> Capture:
 def _usual_events(content: bytes, start: int) -> tuple[list[Event], int]:
     """Events from a place on while each line has a usual one, and where that ends: before the last line."""
     events: list[Event] = []
-    make, sse = tuple.__new__, EventKind.SSE
+    new, sse = tuple.__new__, EventKind.SSE
     last = content.rfind(b"\n", start, max(len(content) - 1, start)) + 1
     while 0 < start < last and len(events) < _LINES_AT_MOST:
         stop = content.find(b"\n", min(start + _SLAB, last - 1)) + 1
@@ -282,7 +282,7 @@ def _usual_events(content: bytes, start: int) -> tuple[list[Event], int]:
         possible = all(line.t is None or 0.0 <= line.t < _LATEST_S for line in lines)
         if not possible or _objects(content, start, stop) != len(lines):
             break  # the line at fault is found one by one
-        events += [make(Event, (line.data, line.t, line.event, sse)) for line in lines]
+        events += [new(Event, (line.data, line.t, line.event, sse)) for line in lines]
         start = stop
     return events, start
 
@@ -307,12 +307,12 @@ def _parsed(lines: Iterable[str], name: str, events: list[Event]) -> Capture:
     rows = enumerate(islice(source, max(_LINES_AT_MOST - number - len(events), 0)), number + len(events) + 1)
     end: End | None = None
     append, usual, decode = events.append, _usual.decode, json.JSONDecoder().raw_decode
-    make, sse = tuple.__new__, EventKind.SSE
+    new, sse = tuple.__new__, EventKind.SSE
     for number, line in rows:
         try:
             read = usual(line)
             if read.t is None or 0.0 <= read.t < _LATEST_S:
-                append(make(Event, (read.data, read.t, read.event, sse)))  # skips NamedTuple's constructor
+                append(new(Event, (read.data, read.t, read.event, sse)))  # skips NamedTuple's constructor
                 continue
         except (MsgspecError, ValueError, RecursionError):  # not a plain event line: use the full parser
             pass
@@ -401,7 +401,7 @@ def _header(line: str, name: str, number: int) -> tuple[Header, tuple[str, ...]]
 
 
 def traceparent_in(text: object) -> str | None:
-    """A `traceparent` as it was sent; None for what is none, which may be any text."""
+    """A `traceparent` as it was sent; None for a value that is not a valid one."""
     return text if isinstance(text, str) and _TRACEPARENT.fullmatch(text) else None
 
 
@@ -414,11 +414,11 @@ def _line(row: object, name: str, number: int) -> Event | End:
         if type(at_s) not in {int, float} or not 0 <= at_s < _LATEST_S:
             raise CaptureError(name, f"t is {_shown(at_s)}, not seconds from the request", line=number)
         at_s = float(at_s)
-    if (how := row.get("end")) is not None and "data" not in row:
+    if (ending := row.get("end")) is not None and "data" not in row:
         detail, unread = row.get("detail", ""), row.get("unread", "")
-        if how not in ("closed", "cut") or not isinstance(detail, str) or not isinstance(unread, str):
-            raise CaptureError(name, f'end is {_shown(how)}, not "closed" or "cut"', line=number)
-        cut = how == "cut"
+        if ending not in ("closed", "cut") or not isinstance(detail, str) or not isinstance(unread, str):
+            raise CaptureError(name, f'end is {_shown(ending)}, not "closed" or "cut"', line=number)
+        cut = ending == "cut"
         stopped = cut and row.get("stopped", detail in _STOPPED) is True
         by = row.get("closed_by", _CLOSED_BY.get(detail)) if cut else None
         closed_by = next((member for member in ClosedBy if member == by), None)

@@ -56,8 +56,8 @@ _ENDS_AS_SECRET: Final = re.compile(
 Not several tokens: `session_tokens` is a count.
 """
 
-_BETWEEN: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\W_]+")
-"""Where a word of a name ends: before a capital, and at anything that is no letter or digit."""
+_WORD_BREAK: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\W_]+")
+"""Where a word of a name ends: before a capital, and at any character but a letter or digit."""
 _NUMBER: Final = "0123456789_-. "
 """What ends the name of one of several, `api_key_2`."""
 _WORDS_AT_MOST: Final = 4
@@ -84,25 +84,25 @@ def redact(body: Any, *, headers: bool = False) -> Any:
     password and such keys in values that are URLs.
     """
     pending: list[tuple[Any, Any, str]] = []
-    copy = _kept(body, "headers" if headers else "", pending)
+    copy = _copied(body, "headers" if headers else "", pending)
     while pending:  # no recursion: a body may be nested as deeply as JSON can be read
         source, target, under = pending.pop()
         if isinstance(source, Mapping):
             for key, value in source.items():
                 if not _is_secret(str(key), value, under):
-                    target[key] = _kept(value, str(key).lower(), pending)
+                    target[key] = _copied(value, str(key).lower(), pending)
         else:
-            target.extend([_kept(item, under, pending) for item in source])
+            target.extend([_copied(item, under, pending) for item in source])
     return copy
 
 
-def _kept(value: Any, under: str, pending: list[tuple[Any, Any, str]]) -> Any:
+def _copied(value: Any, under: str, pending: list[tuple[Any, Any, str]]) -> Any:
     """The value, a container as an empty one to be filled later."""
     if isinstance(value, str):
         return _URL.sub(_clean_url, value) if "://" in value and _URL.fullmatch(value) else value
     if isinstance(value, Mapping):
-        pending.append((value, kept := dict[str, Any](), under))
-        return kept
+        pending.append((value, copied := dict[str, Any](), under))
+        return copied
     if isinstance(value, list | tuple):
         pending.append((value, items := list[Any](), under))
         return items
@@ -120,10 +120,10 @@ def _is_secret(key: str, value: object, under: str) -> bool:
 def _is_secret_name(key: str) -> bool:
     """Whether a name, in any way of writing it (`accessToken`, `access-token`), is one of a secret."""
     name = key.rstrip(_NUMBER) if len(key) <= _NAME_AT_MOST else ""
-    words = [word.lower() for word in _BETWEEN.split(name) if word]
+    words = [word.lower() for word in _WORD_BREAK.split(name) if word]
     if "".join(words) in _SECRETS:
         return True
-    ends = ("".join(words[-many:]) for many in range(1, _WORDS_AT_MOST + 1))
+    ends = ("".join(words[-word_count:]) for word_count in range(1, _WORDS_AT_MOST + 1))
     return any(_ENDS_AS_SECRET.fullmatch(end) for end in ends)
 
 

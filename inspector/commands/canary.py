@@ -64,8 +64,8 @@ def run(options: CanaryOptions) -> int:
             say=_tell_at,
             redact=options.redact_text,
         )
-        each = f"{count(len(requests), 'request')} to {server.v1}"
-        say(each if options.once else f"{each} every {options.every:g} s; press Ctrl-C to stop")
+        round_words = f"{count(len(requests), 'request')} to {server.v1}"
+        say(round_words if options.once else f"{round_words} every {options.every:g} s; press Ctrl-C to stop")
         say(watched.lines)
         stopping = Event()
 

@@ -42,8 +42,8 @@ def report_lines(
         yield from (f"  {line}" for line in aligned(rows))
     if unlisted:
         yield f"  {unlisted} not listed; see --max-findings"
-    for key, many in sorted(counts.items(), key=lambda pair: -pair[1]):
-        yield f"  {key} ({number(many)}): {table[key].what}"
+    for key, amount in sorted(counts.items(), key=lambda pair: -pair[1]):
+        yield f"  {key} ({number(amount)}): {table[key].what}"
         yield f"    Fix: {table[key].remedy}"
 
 

@@ -173,13 +173,13 @@ def _run_trial(options: Compare, servers: tuple[str, str]) -> int:
         for runs in (trial.counted if options.runs > 1 else (trial.left, trial.right))
     )
     answered = all(any(map(has_output, runs)) for runs in (trial.left, trial.right))
-    whole = answered and all(run.outcome.kind is not OutcomeKind.STOPPED_BY_USER for run in trial.runs)
+    finished = answered and all(run.outcome.kind is not OutcomeKind.STOPPED_BY_USER for run in trial.runs)
     if options.runs > 1:
         code = _print_repeats(left, right, as_json=options.json)
-        return code if whole else 2
+        return code if finished else 2
     if answered:
         code = _print_pair(compare(left[0], right[0]), as_json=options.json)
-        return code if whole else 2
+        return code if finished else 2
     if options.json:
         print_json({"runs": run_rows(left, right)})
     else:

@@ -48,8 +48,8 @@ def run(options: Diagnose) -> int:
     if options.json:
         print_json(diagnosis_row(name, diagnosis))
     else:
-        whole = options.all or options.around
-        say(_lines(name, diagnosis, whole=whole, around=options.around))
+        full = options.all or options.around
+        say(_lines(name, diagnosis, whole=full, around=options.around))
     return int(diagnosis.outcome is not DiagnosisOutcome.NOTHING)
 
 

@@ -91,8 +91,10 @@ def _lines(report: LintReport) -> Iterator[str]:
         )
         for finding in report.findings
     ]
-    more = report.found - len(report.findings)
-    return report_lines(report, rows, count(more, "more finding") if more else "", report.counts, RULES)
+    unlisted = report.found - len(report.findings)
+    return report_lines(
+        report, rows, count(unlisted, "more finding") if unlisted else "", report.counts, RULES
+    )
 
 
 def _sarif(reports: Sequence[LintReport]) -> str:

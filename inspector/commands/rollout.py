@@ -58,8 +58,8 @@ def run(options: Rollout) -> int:
 
 
 def _lines(report: RolloutReport) -> Iterator[str]:
-    more = report.broken - len(report.breaks)
-    unlisted = count(more, "more turn") if more else ""
+    unlisted_turns = report.broken - len(report.breaks)
+    unlisted = count(unlisted_turns, "more turn") if unlisted_turns else ""
     return report_lines(report, list(_rows(report)), unlisted, report.counts, CAUSES)
 
 

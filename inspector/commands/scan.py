@@ -143,12 +143,12 @@ def _scan_lines(progress: Progress, ignored: Mapping[str, int], out: Path) -> li
         words.append(f"{number(progress.removed)} removed")
     lines = [f"{', '.join(words)}; tables in {out}"]
     if ignored:
-        most = sorted(ignored.items(), key=lambda pair: (-pair[1], pair[0]))
-        endings = ", ".join(f"{ending} ({number(amount)})" for ending, amount in most[:_ENDINGS])
+        by_count = sorted(ignored.items(), key=lambda pair: (-pair[1], pair[0]))
+        endings = ", ".join(f"{ending} ({number(amount)})" for ending, amount in by_count[:_ENDINGS])
         total = sum(ignored.values())
         lines.append(
             f"{count(total, 'file')} of other types {'was' if total == 1 else 'were'} ignored: {endings}"
-            f"{', ...' if len(most) > _ENDINGS else ''}; name a file or glob to read it"
+            f"{', ...' if len(by_count) > _ENDINGS else ''}; name a file or glob to read it"
         )
     lines.append(f"to see them: the Library page of the dashboard, Scan: {out.resolve()}")
     return lines

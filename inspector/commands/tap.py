@@ -109,8 +109,8 @@ def _serve(
         return sinks[-1]
 
     taps = [_tap(upstream, sink(upstream.name), watched, options.sample) for upstream in upstreams]
-    alone = len(taps) == 1
-    routes = [tap_mount("", taps[0])] if alone else tap_routes(taps, prefix="")
+    single = len(taps) == 1
+    routes = [tap_mount("", taps[0])] if single else tap_routes(taps, prefix="")
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -121,7 +121,7 @@ def _serve(
             await tap.aclose()
 
     lines = [
-        f"{{address}}{'' if alone else '/' + upstream.name}/v1 -> {upstream.server.v1}"
+        f"{{address}}{'' if single else '/' + upstream.name}/v1 -> {upstream.server.v1}"
         f"{' (token IDs are requested)' if upstream.add_token_ids else ''}"
         for upstream in upstreams
     ]

@@ -18,6 +18,7 @@ _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 _DEEP: Final = 3
 """Compressions within each other that are taken off."""
 _WINDOW_BYTES: Final = 2**27
+"""zstd's own bound for `--long=27`: a file cannot ask for more memory."""
 
 
 def decompress(file: "io.BufferedReader[Any]", name: str) -> "io.BufferedReader[Any]":

@@ -30,7 +30,7 @@ class Memory:
         self._lock = Lock()
 
     def take(self, size: int) -> bool:
-        """Reserve room; False if there is not so much."""
+        """Reserve room; False if that much is not free."""
         with self._lock:
             if self._used + size > self.limit:
                 return False
@@ -72,7 +72,7 @@ class Recording:
     ) -> None:
         self.path = path
         self.error: InspectorError | None = None
-        """Why the file is incomplete; None while it is not."""
+        """Why the file is incomplete; None while nothing failed."""
         self.events = 0
         """Events in the file."""
         self._memory = memory

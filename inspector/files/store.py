@@ -57,6 +57,7 @@ _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 _WINDOW_BYTES: Final = 128 * 2**20  # zstd's own bound for --long=27: an archive cannot ask for more memory
 _PARTS_AT_MOST: Final = 16384
+"""Gzip members or zstd frames of a file: each takes a decompressor of its own, however little it holds."""
 _SLICE: Final = 65536
 _STEP: Final = 2**20
 _FOLDS: Final = 300
@@ -173,11 +174,11 @@ def loads_all(
         raise CaptureError(name, why)
     note: str | None = None
     # No recording packs this well, and what does costs far more to read than its bytes.
-    most = min(limit_bytes, max(_FOLDED_FROM, _FOLDS * len(content)))
+    plain_limit = min(limit_bytes, max(_FOLDED_FROM, _FOLDS * len(content)))
     if content.startswith(_GZIP):
-        content, note = _gunzip(content, name, most)
+        content, note = _gunzip(content, name, plain_limit)
     elif content.startswith(_ZSTD):
-        content, note = _unzstd(content, name, most)
+        content, note = _unzstd(content, name, plain_limit)
     captures = sniff_and_read(content, name)
     if note:
         captures = [replace(capture, notes=(*capture.notes, note)) for capture in captures]
@@ -186,8 +187,8 @@ def loads_all(
 
 def _gunzip(content: bytes, name: str, limit_bytes: int) -> tuple[bytes, str | None]:
     """Decompress all members; with a note if the last one is truncated."""
-    plain, at, members, whole = bytearray(), 0, 0, True
-    while content.startswith(_GZIP, at) and whole:
+    plain, at, members, complete = bytearray(), 0, 0, True
+    while content.startswith(_GZIP, at) and complete:
         member, members = zlib.decompressobj(wbits=31), members + 1
         _count(members, name)
         try:
@@ -200,16 +201,16 @@ def _gunzip(content: bytes, name: str, limit_bytes: int) -> tuple[bytes, str | N
                     piece = member.unconsumed_tail
         except zlib.error as error:
             raise CaptureError(name, f"the gzip file is damaged ({error}); save it again") from error
-        whole = member.eof
+        complete = member.eof
         at -= len(member.unused_data)
-    return bytes(plain), _note("gzip", whole, content[at:])
+    return bytes(plain), _note("gzip", complete, content[at:])
 
 
 def _unzstd(content: bytes, name: str, limit_bytes: int) -> tuple[bytes, str | None]:
     """Decompress all frames; with a note if the last one is truncated."""
-    plain, at, frames, whole = bytearray(), 0, 0, True
+    plain, at, frames, complete = bytearray(), 0, 0, True
     unpacker = zstandard.ZstdDecompressor(max_window_size=_WINDOW_BYTES)
-    while content.startswith(_ZSTD, at) and whole:
+    while content.startswith(_ZSTD, at) and complete:
         frame, frames = unpacker.decompressobj(), frames + 1
         _count(frames, name)
         try:
@@ -220,9 +221,9 @@ def _unzstd(content: bytes, name: str, limit_bytes: int) -> tuple[bytes, str | N
                 _bound(len(plain), name, limit_bytes)
         except zstandard.ZstdError as error:
             raise CaptureError(name, f"the zstd file is damaged ({error}); save it again") from error
-        whole = frame.eof
+        complete = frame.eof
         at -= len(frame.unused_data)
-    return bytes(plain), _note("zstd", whole, content[at:])
+    return bytes(plain), _note("zstd", complete, content[at:])
 
 
 def _count(parts: int, name: str) -> None:

@@ -75,14 +75,14 @@ def follow(
 
 def _lines(file: BinaryIO, name: str, every_s: float, sleep: Callable[[float], object]) -> Iterator[bytes]:
     """The first line, then all whole lines that were added since."""
-    kept, read, first = b"", 0, True
+    pending, read, first = b"", 0, True
     while True:
         added = read_at_most(file, LIMIT_BYTES - read + 1)
         read += len(added)
         if read > LIMIT_BYTES:
             raise InspectorError(f"{name}: larger than the limit of {LIMIT_BYTES // 2**20} MiB")
-        kept += added
-        while (end := kept.find(b"\n") + 1 if first else kept.rfind(b"\n") + 1) > 0:
-            yield kept[:end]
-            kept, first = kept[end:], False
+        pending += added
+        while (end := pending.find(b"\n") + 1 if first else pending.rfind(b"\n") + 1) > 0:
+            yield pending[:end]
+            pending, first = pending[end:], False
         sleep(every_s)

@@ -28,7 +28,7 @@ FOREIGN_LIMIT: Final = 64 * 2**20
 """A larger file is treated as a log, even if it begins like JSON or an event stream."""
 _HEAD: Final = 2**16
 _OWN: Final = b'"harmony_capture"'
-_BESIDE: Final = 64 * 2**10
+_TEXT_LIMIT: Final = 64 * 2**10
 """Up to so many bytes are one response, whose own text may show what no finding explains, or a text that a
 person pasted, which may quote one."""
 _FIELD: Final = re.compile(
@@ -74,7 +74,7 @@ def of_content(content: bytes, name: str) -> tuple[Diagnosis, Capture | None]:
         if _OWN not in content[:_HEAD]:
             return _of_text(content), None  # the error of a server, as somebody saved it
         return diagnose_text(events) if examined.findings else diagnosis, capture
-    if len(content) <= _BESIDE and not diagnosis.settled:
+    if len(content) <= _TEXT_LIMIT and not diagnosis.settled:
         by_text = diagnose_text(events)
         if by_text.outcome is DiagnosisOutcome.KNOWN and _by_message(by_text):
             return by_text, capture
@@ -113,7 +113,7 @@ class _Head:
     def __iter__(self) -> Iterator[str]:
         for line in self._lines:
             if self.text is not None:
-                self.text = self.text + line if len(self.text) + len(line) <= _BESIDE else None
+                self.text = self.text + line if len(self.text) + len(line) <= _TEXT_LIMIT else None
             yield line
 
 
@@ -154,13 +154,13 @@ def _capture(content: bytes, name: str) -> Capture | None:
     if not may_be_capture(content[:_HEAD]) or len(content) > most_bytes(content):
         return None
     try:
-        found = loads_all(content, name)
+        captures = loads_all(content, name)
     except CaptureError:
         if _OWN in content[:_HEAD]:
             raise
         return None
-    if len(found) != 1:
+    if len(captures) != 1:
         raise CaptureError(
-            name, f"contains {len(found)} captures, but diagnose takes one; use audit for all of them"
+            name, f"contains {len(captures)} captures, but diagnose takes one; use audit for all of them"
         )
-    return found[0]
+    return captures[0]

@@ -52,16 +52,16 @@ def parser_results(ids: Sequence[int]) -> tuple[ParserResult, ...]:
 
 
 def _parser_result(name: str, parser: StreamableParser, ids: Sequence[int]) -> ParserResult:
-    taken = 0
+    count = 0
     rejected_at: int | None = None
     words = ""
     try:
         for token_id in ids:
             parser.process(token_id)
-            taken += 1
+            count += 1
         parser.process_eos()
     except (HarmonyError, OverflowError, TypeError) as error:  # an id that is no 32-bit number is no token
-        rejected_at, words = taken, str(error)
+        rejected_at, words = count, str(error)
     messages = tuple(_line(message) for message in parser.messages)
     return ParserResult(parser=name, rejected_at=rejected_at, words=words, messages=messages)
 

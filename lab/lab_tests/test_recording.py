@@ -9,15 +9,15 @@ from harmony_lab.recording import Target, record, server_version
 from inspector.capture.capture import Capture, Endpoint, EventKind
 from inspector.capture.errors import LabError
 from inspector.matrix.scripts import named
-from tests.support.raw_server import Asked, page, raw_server, sse, stream
+from tests.support.raw_server import RawRequest, page, raw_server, sse, stream
 
-Answer = Callable[[Asked], Iterable[bytes]]
+Answer = Callable[[RawRequest], Iterable[bytes]]
 
 PLAIN, TOOL, TURN = named(["plain", "tool_call", "turn_python_unstreamed"])
 CHAT = "/v1/chat/completions"
 
 
-def hello(_asked: Asked) -> Iterable[bytes]:
+def hello(_asked: RawRequest) -> Iterable[bytes]:
     return stream([sse({"choices": [{"delta": {"content": "Hi"}}]}), b": ping\n\n", sse("[DONE]")])
 
 

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.vllm
 
 SCRIPTS = ["plain", "preamble_final", "emoji", "tool_call", "cut_in_answer", "return_after_end"]
 ATTEMPTS = 8
-ONE_TIME = re.compile(rb'"(id|created|system_fingerprint)":("[^"]*"|\d+)')
+PER_REQUEST = re.compile(rb'"(id|created|system_fingerprint)":("[^"]*"|\d+)')
 
 
 def request(script: str, endpoint: Endpoint = Endpoint.CHAT, **changed: Any) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def answer(address: str, path: str, body: dict[str, Any]) -> bytes:
     """The bytes of an answer, without what differs from request to request."""
     response = httpx.post(f"{address}{path}", json=body, timeout=120)
     assert response.status_code == 200
-    return ONE_TIME.sub(rb'"\1":0', response.content)
+    return PER_REQUEST.sub(rb'"\1":0', response.content)
 
 
 def same_bytes(tap: str, server: str, path: str, body: dict[str, Any]) -> bool:

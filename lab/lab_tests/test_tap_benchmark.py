@@ -21,7 +21,7 @@ from inspector.analysis.audit.verdict import Level
 from inspector.inspection.inspection import inspect
 from inspector.matrix.results import default_root
 from inspector.net.playback import PlaybackSettings, playback_routes
-from tests.support.builtin import CAPTURES, TOOL, WHOLE
+from tests.support.builtin import CAPTURES, COMPLETE_CHAT, TOOL
 from tests.support.listening import listening
 from tests.support.upstreams import tapped
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.vllm
 REQUESTS = 5
 
 
-@pytest.mark.parametrize(("model", "level"), [(TOOL, Level.ERROR), (WHOLE, Level.CLEAN)])
+@pytest.mark.parametrize(("model", "level"), [(TOOL, Level.ERROR), (COMPLETE_CHAT, Level.CLEAN)])
 def test_a_benchmark_counts_requests_and_the_tap_what_arrived(
     model: str, level: Level, tmp_path: Path
 ) -> None:

@@ -65,5 +65,5 @@ class Bundles:
 @cache
 def _files() -> Mapping[str, Path]:
     root = Path(file_util.get_static_dir())
-    found = (path for path in (root / _FOLDER).rglob("*") if _HASHED.fullmatch(path.name))
-    return {path.relative_to(root).as_posix(): path for path in found}
+    paths = (path for path in (root / _FOLDER).rglob("*") if _HASHED.fullmatch(path.name))
+    return {path.relative_to(root).as_posix(): path for path in paths}

@@ -48,10 +48,10 @@ export default async function (component) {{
 
 def digest(files: Mapping[str, bytes]) -> str:
     """A name for exactly these files."""
-    found = sha256()
+    checksum = sha256()
     for name, content in files.items():
-        found.update(f"{name}\0{len(content)}\0".encode() + content)
-    return found.hexdigest()[:16]
+        checksum.update(f"{name}\0{len(content)}\0".encode() + content)
+    return checksum.hexdigest()[:16]
 
 
 DIGEST: Final = digest(FILES)

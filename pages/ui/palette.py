@@ -15,15 +15,15 @@ class Shade(NamedTuple):
     dark: str
 
 
-def _both(colour: str) -> Shade:
+def _both_themes(colour: str) -> Shade:
     return Shade(colour, colour)
 
 
 PALETTE: Final[Mapping[str, Shade]] = {
     # What Streamlit's theme gives, where a component stands without it.
-    "paper": _both("#fff"),
-    "ink": _both("#1c2130"),
-    "plain-accent": _both("#4457c4"),
+    "paper": _both_themes("#fff"),
+    "ink": _both_themes("#1c2130"),
+    "plain-accent": _both_themes("#4457c4"),
     # Fields, and what went wrong in them.
     "reasoning": Shade("#7a4fbf", "#b79bf2"),
     "content": Shade("#00805e", "#45c49d"),
@@ -33,20 +33,20 @@ PALETTE: Final[Mapping[str, Shade]] = {
     "loss": Shade("#c4410c", "#f0824f"),
     "loss-text": Shade("#a63508", "#ff9e74"),
     "warn": Shade("#8a6100", "#d6ab52"),
-    "found": _both("#e0b400"),
+    "found": _both_themes("#e0b400"),
     "on-hue": Shade("#fff", "#10141c"),
     # A server, as a bar between what it got and what it sent.
     "bar": Shade("#2b3449", "#39445e"),
-    "bar-text": _both("#f2f4f8"),
+    "bar-text": _both_themes("#f2f4f8"),
     # Differences of two texts, on either ground.
-    "text-lost": _both("#d2541c"),
-    "text-found": _both("#0d9a72"),
+    "text-lost": _both_themes("#d2541c"),
+    "text-found": _both_themes("#0d9a72"),
     # Verdicts, on either ground.
-    "level-unknown": _both("#8a93a5"),
-    "level-error": _both("#cf4a14"),
-    "level-warning": _both("#b58105"),
-    "level-clean": _both("#12926c"),
-    "on-level": _both("#fff"),
+    "level-unknown": _both_themes("#8a93a5"),
+    "level-error": _both_themes("#cf4a14"),
+    "level-warning": _both_themes("#b58105"),
+    "level-clean": _both_themes("#12926c"),
+    "on-level": _both_themes("#fff"),
     # Plots only.
     "right-side": Shade("#8a6100", "#d3a544"),
     # Cells of the matrix: text and ground.

@@ -83,13 +83,13 @@ def _fault_words(name: str) -> str:
     return name if fault is None else f"{name}: {fault.words}"
 
 
-def reached(make: Callable[[], Server], endpoint: Endpoint | None = None) -> Reached:
+def reached(server_from_fields: Callable[[], Server], endpoint: Endpoint | None = None) -> Reached:
     """The server of a form and its models, and why one of the two is unknown.
 
     A server may have no list of models: then the name of one is typed.
     """
     try:
-        server = make()
+        server = server_from_fields()
     except InspectorError as error:
         return Reached(None, [], sentence_of(error))
     try:

@@ -14,10 +14,10 @@ _ROW_PX: Final = ceil(2.1875 * 14)
 _BORDER_PX: Final = 2
 
 
-def table_height(rows: int, most: int | None = None) -> int:
-    """Pixels of a table with a header and that many rows; with more than fit into `most`, it scrolls."""
+def table_height(rows: int, limit_px: int | None = None) -> int:
+    """Pixels of a table with a header and that many rows; with more than fit into `limit_px`, it scrolls."""
     height = _ROW_PX * (rows + 1) + _BORDER_PX
-    return height if most is None else min(height, most)
+    return height if limit_px is None else min(height, limit_px)
 
 
 def counts(frame: "pd.DataFrame") -> dict[str, Any]:

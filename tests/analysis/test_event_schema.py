@@ -88,8 +88,8 @@ def test_calls_of_chat_have_ids_and_indexes_in_order() -> None:
 
 
 def test_other_ids_of_the_final_object() -> None:
-    found = codes(matrix("vllm-frontend-0.31.0-si1/responses-tool_call"))
-    assert found >= {ViolationCode.CALL_ID_CHANGED, ViolationCode.UNKNOWN_EVENT_TYPE}
+    violations = codes(matrix("vllm-frontend-0.31.0-si1/responses-tool_call"))
+    assert violations >= {ViolationCode.CALL_ID_CHANGED, ViolationCode.UNKNOWN_EVENT_TYPE}
 
 
 def test_violations_are_counted_at_their_first_event() -> None:
@@ -127,10 +127,10 @@ def test_any_events_are_read(data: st.DataObject) -> None:
 
 
 def test_the_table_of_fields_is_that_of_the_sdk() -> None:
-    ours = json.loads((event_fields.__globals__["FIELDS_FILE"]).read_text("utf-8"))
+    table = json.loads((event_fields.__globals__["FIELDS_FILE"]).read_text("utf-8"))
     published = event_fields()
-    assert {name: fields for name, fields in ours.items() if name not in published} == {}
-    assert ours[""] == published[""]
+    assert {name: fields for name, fields in table.items() if name not in published} == {}
+    assert table[""] == published[""]
 
 
 @pytest.mark.sweep

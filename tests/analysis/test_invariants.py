@@ -12,7 +12,7 @@ import inspector
 from inspector.capture.capture import Capture
 from inspector.inspection.inspection import Inspection
 from tests.support import invariants
-from tests.support.deliveries import FAULTS, Delivery, delivery
+from tests.support.deliveries import FAULTS, RandomDelivery, random_delivery
 from tests.support.recut import as_bytes, commented, merged, split
 from tests.support.tiers import choose
 
@@ -20,38 +20,43 @@ _SEEDS = range(choose(150, 600))
 _MORE_SEEDS = [range(start, start + 600) for start in range(600, 6000, 600)]
 _SHOWN = 4
 
-Check = Callable[[Delivery, Inspection], Iterator[str]]
+Check = Callable[[RandomDelivery, Inspection], Iterator[str]]
 
 
 @cache
-def deliveries() -> Sequence[tuple[Delivery, Inspection]]:
-    return [(made := delivery(seed), inspector.inspect(made.capture)) for seed in _SEEDS]
+def deliveries() -> Sequence[tuple[RandomDelivery, Inspection]]:
+    return [(delivery := random_delivery(seed), inspector.inspect(delivery.capture)) for seed in _SEEDS]
 
 
-def holds(check: Check, judged: Iterable[tuple[Delivery, Inspection]]) -> None:
-    broken = [f"{made}: {words}" for made, seen in judged for words in check(made, seen)]
+def assert_holds(check: Check, judged: Iterable[tuple[RandomDelivery, Inspection]]) -> None:
+    broken = [
+        f"{delivery}: {words}" for delivery, inspection in judged for words in check(delivery, inspection)
+    ]
     assert not broken, "\n".join([f"{len(broken)} broken", *broken[:_SHOWN]])
 
 
-def interfaces(made: Delivery, seen: Inspection) -> Iterator[str]:
-    return invariants.contradictions(seen)
+def interfaces(delivery: RandomDelivery, inspection: Inspection) -> Iterator[str]:
+    return invariants.contradictions(inspection)
 
 
 def recut(cut: Callable[[Capture, Random], Capture], *, causes: bool = False) -> Check:
-    def check(made: Delivery, seen: Inspection) -> Iterator[str]:
-        if not invariants.is_settled(made):
+    def check(delivery: RandomDelivery, inspection: Inspection) -> Iterator[str]:
+        if not invariants.is_settled(delivery):
             return iter(())
-        return invariants.moved(seen, inspector.inspect(cut(made.capture, Random(made.seed))), causes=causes)  # noqa: S311
+        random = Random(delivery.seed)  # noqa: S311
+        return invariants.moved(inspection, inspector.inspect(cut(delivery.capture, random)), causes=causes)
 
     return check
 
 
-def respelled(made: Delivery, seen: Inspection) -> Iterator[str]:
+def respelled(delivery: RandomDelivery, inspection: Inspection) -> Iterator[str]:
     """The same events in other bytes: line ends, a BOM, comments, fields that no client acts on."""
-    if made.streamed and any(event.data.startswith("{") for event in made.capture.events):
-        other = as_bytes(made.capture, Random(made.seed))  # noqa: S311
-        plain, again = (inspector.loads(content) for content in (as_bytes(made.capture), other))
-        yield from invariants.moved(inspector.inspect(plain), inspector.inspect(again))
+    if delivery.streamed and any(event.data.startswith("{") for event in delivery.capture.events):
+        respelled_bytes = as_bytes(delivery.capture, Random(delivery.seed))  # noqa: S311
+        plain, other_spelling = (
+            inspector.loads(content) for content in (as_bytes(delivery.capture), respelled_bytes)
+        )
+        yield from invariants.moved(inspector.inspect(plain), inspector.inspect(other_spelling))
 
 
 _CHECKS: dict[str, Check] = {
@@ -72,7 +77,7 @@ _CHECKS: dict[str, Check] = {
 
 @pytest.mark.parametrize("name", _CHECKS)
 def test_the_invariants_hold_for_random_deliveries(name: str) -> None:
-    holds(_CHECKS[name], deliveries())
+    assert_holds(_CHECKS[name], deliveries())
 
 
 _CERTAIN = (
@@ -90,28 +95,31 @@ _CERTAIN = (
 @pytest.mark.sweep
 @pytest.mark.parametrize("seeds", _MORE_SEEDS, ids=lambda seeds: f"from {seeds.start}")
 def test_the_invariants_hold_for_thousands(seeds: range) -> None:
-    def all_certain(made: Delivery, seen: Inspection) -> Iterator[str]:
+    def all_certain(delivery: RandomDelivery, inspection: Inspection) -> Iterator[str]:
         for name in _CERTAIN:
-            yield from (f"{name}: {words}" for words in _CHECKS[name](made, seen))
+            yield from (f"{name}: {words}" for words in _CHECKS[name](delivery, inspection))
 
-    holds(all_certain, ((made := delivery(seed), inspector.inspect(made.capture)) for seed in seeds))
+    assert_holds(
+        all_certain,
+        ((delivery := random_delivery(seed), inspector.inspect(delivery.capture)) for seed in seeds),
+    )
 
 
 @given(st.sampled_from(_SEEDS), st.randoms(use_true_random=False))
 @settings(derandomize=True)
 def test_any_token_ids_may_be_missing(seed: int, random: Random) -> None:
-    made, seen = deliveries()[seed]
-    assume(made.evidence.usage)
-    less = inspector.inspect(invariants.without("some ids", made.capture, random))
-    broken = list(invariants.more_blame(made, seen, less, "some ids"))
-    assert not broken, f"{made}: {broken[0]}"
+    delivery, inspection = deliveries()[seed]
+    assume(delivery.evidence.usage)
+    reduced = inspector.inspect(invariants.without("some ids", delivery.capture, random))
+    broken = list(invariants.more_blame(delivery, inspection, reduced, "some ids"))
+    assert not broken, f"{delivery}: {broken[0]}"
 
 
 def test_the_deliveries_are_what_they_say() -> None:
     faults = set()
-    for made, _ in deliveries():
-        faults.add(made.fault)
-        assert made.same is (made.fault not in FAULTS), made
-        assert all(not choice.faulty or made.fault in FAULTS for choice in made.choices)
+    for delivery, _ in deliveries():
+        faults.add(delivery.fault)
+        assert delivery.delivers_all is (delivery.fault not in FAULTS), delivery
+        assert all(not choice.faulty or delivery.fault in FAULTS for choice in delivery.choices)
     assert faults >= {*FAULTS, "none", "hold", "stop", "hide_reasoning", "lose_end", "unfinished"}
-    assert delivery(7).capture == delivery(7).capture
+    assert random_delivery(7).capture == random_delivery(7).capture

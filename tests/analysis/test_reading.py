@@ -15,7 +15,7 @@ from inspector.protocol.harmony.vocab import encode
 from tests.support.servers import HABITS, serve
 from tests.support.streams import chat_chunk
 
-REAL = [capture for path in sorted(FIXTURES.glob("*.jsonl*")) for capture in load_all(path)]
+FIXTURE_CAPTURES = [capture for path in sorted(FIXTURES.glob("*.jsonl*")) for capture in load_all(path)]
 NAMES = [path.name for path in sorted(FIXTURES.glob("*.jsonl*"))]
 TEXT = (
     "<|channel|>analysis<|message|>Thinking.<|end|>"
@@ -29,14 +29,14 @@ def looked_at(reading: Reading) -> list[Any]:
         audit(reading),
         *(
             (
-                one.evidence,
-                one.tokens,
-                one.transcript.messages,
-                one.transcript.rejected_runs,
-                one.expected,
-                one.deltas,
+                choice.evidence,
+                choice.tokens,
+                choice.transcript.messages,
+                choice.transcript.rejected_runs,
+                choice.expected,
+                choice.deltas,
             )
-            for one in reading.choices
+            for choice in reading.choices
         ),
     ]
 
@@ -50,7 +50,7 @@ def growing(capture: Capture, truth: list[int] | None = None) -> Reading:
     return reader.reading(end=capture.end, notes=capture.notes, ended=True)
 
 
-@pytest.mark.parametrize("capture", REAL, ids=NAMES)
+@pytest.mark.parametrize("capture", FIXTURE_CAPTURES, ids=NAMES)
 def test_a_stream_that_grows_event_by_event_reads_the_same(capture: Capture) -> None:
     if len(capture.events) > 100:
         events = capture.events[:60]
@@ -86,12 +86,13 @@ def test_a_stream_that_brings_its_own_start_reads_the_same_when_looked_at_before
 
 def responses(*payloads: dict[str, Any]) -> Capture:
     return Capture(
-        header=Header(endpoint=Endpoint.RESPONSES), events=[Event(json.dumps(one)) for one in payloads]
+        header=Header(endpoint=Endpoint.RESPONSES),
+        events=[Event(json.dumps(payload)) for payload in payloads],
     )
 
 
-def final(output: list[Any], **more: Any) -> dict[str, Any]:
-    return {"type": "response.completed", "response": {"status": "completed", "output": output, **more}}
+def final(output: list[Any], **members: Any) -> dict[str, Any]:
+    return {"type": "response.completed", "response": {"status": "completed", "output": output, **members}}
 
 
 def evidences() -> Iterator[tuple[str, Capture, Evidence]]:
@@ -102,8 +103,12 @@ def evidences() -> Iterator[tuple[str, Capture, Evidence]]:
     yield "counts", counted, Evidence.USAGE
     item = {"type": "message", "content": [{"type": "output_text", "text": "x"}]}
     yield "a final object", responses(final([item])), Evidence.FINAL_OBJECT
-    told = [{"message": "x", "tokens": encode("<|message|>x")}]
-    yield "ids in the final object", responses(final([item], output_messages=told)), Evidence.TOKEN_IDS
+    output_messages = [{"message": "x", "tokens": encode("<|message|>x")}]
+    yield (
+        "ids in the final object",
+        responses(final([item], output_messages=output_messages)),
+        Evidence.TOKEN_IDS,
+    )
     ids = Capture(
         header=Header(endpoint=Endpoint.TOKENS), events=[Event("[200005, 17196]"), Event("[200008]")]
     )
@@ -128,7 +133,7 @@ def test_truth_takes_the_place_of_what_the_stream_says() -> None:
 
 
 @pytest.mark.parametrize(
-    ("request_", "told"),
+    ("request_", "prompt_ids"),
     [
         ({"prompt": "<|start|>assistant<|channel|>fi"}, None),
         ({"prompt": encode("<|start|>assistant<|channel|>fi")}, None),
@@ -136,14 +141,14 @@ def test_truth_takes_the_place_of_what_the_stream_says() -> None:
     ],
 )
 def test_a_prompt_is_known_from_the_request_or_the_stream(
-    request_: dict[str, Any], told: list[int] | None
+    request_: dict[str, Any], prompt_ids: list[int] | None
 ) -> None:
-    choice = {"index": 0, "text": "x", "token_ids": encode("nal<|message|>x"), "prompt_token_ids": told}
+    choice = {"index": 0, "text": "x", "token_ids": encode("nal<|message|>x"), "prompt_token_ids": prompt_ids}
     header = Header(endpoint=Endpoint.COMPLETIONS, request=request_)
     reading = read(Capture(header=header, events=[Event(json.dumps({"choices": [choice]}))]))
     assert reading.choice.transcript.messages[0].header.channel == "final"
 
 
 def test_fixtures_are_there() -> None:
-    assert len(REAL) >= 15
+    assert len(FIXTURE_CAPTURES) >= 15
     assert Path(FIXTURES).is_dir()

@@ -15,7 +15,7 @@ from inspector.protocol.harmony.vocab import encode
 from tests.support.builtin import CAPTURES, GROUND, TOOL
 from tests.support.listening import listening
 from tests.support.raw_server import Answer, raw_server, sse, stream
-from tests.support.streams import GOOD, chat
+from tests.support.streams import CLEAN, chat
 
 PLAY = f"{sys.executable} -m inspector play --speed inf --port {{port}}"
 SHORT = ("--streams", "2", "--requests", "6", "--seconds", "60")
@@ -49,8 +49,8 @@ def test_servers_are_started_one_after_the_other_and_a_failure_is_a_row(
     assert f"Cause: {measured['probe']['causes'][0]['id']} (6)." in first
     assert second == f"{servers[1]}: {failed['trouble']}"
     assert (out / "0.14.1" / "server.log").exists()
-    kept = next((out / "0.14.1" / "chat-2" / "captures").iterdir())
-    assert cli.main(["audit", str(kept)]) == 1
+    saved = next((out / "0.14.1" / "chat-2" / "captures").iterdir())
+    assert cli.main(["audit", str(saved)]) == 1
 
 
 def test_a_running_server_is_followed_live(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -69,8 +69,8 @@ def test_a_running_server_is_followed_live(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_tokens_that_a_server_counts_and_does_not_send_are_its_loss(tmp_path: Path) -> None:
-    sent = sum(len(encode(text)) for text, _ in GOOD)
-    events = chat(GOOD, usage=sent + 3).events
+    sent = sum(len(encode(text)) for text, _ in CLEAN)
+    events = chat(CLEAN, usage=sent + 3).events
     answers: dict[str, Answer] = {
         "/v1/chat/completions": lambda _: stream(sse(event.data) for event in events)
     }

@@ -9,7 +9,7 @@ from playwright.sync_api import FilePayload, Page, expect
 from tests.browser.conftest import pick
 from tests.support.hostile import hostile
 from tests.support.pages import as_file
-from tests.support.streams import GOOD, LEAK, chat
+from tests.support.streams import CLEAN, LEAK, chat
 
 
 def test_both_deliveries_stand_under_one_row_and_keys_step_through_the_differences(
@@ -50,7 +50,7 @@ def test_two_files_dropped_at_once_are_compared_without_a_click(
     page = open_page()
     page.goto(f"{app}compare")
     expect(page.get_by_role("heading", level=1)).to_contain_text("The tokens are the same; 0.13.0")
-    files = {"good.jsonl": chat(GOOD, version="1.0.0"), "leak.jsonl": chat(LEAK, version="0.9.0")}
+    files = {"good.jsonl": chat(CLEAN, version="1.0.0"), "leak.jsonl": chat(LEAK, version="0.9.0")}
     page.locator("input[type=file]").set_input_files(
         [
             FilePayload(name=name, mimeType="application/octet-stream", buffer=as_file(one))

@@ -46,7 +46,7 @@ def chunk(delta: dict[str, Any], ids: Sequence[int] = (), index: int = 0) -> Eve
     return Event(json.dumps({"object": CHUNK, "choices": [choice]}))
 
 
-def seen(events: Sequence[Event], finish: str = "stop") -> Inspection:
+def inspected(events: Sequence[Event], finish: str = "stop") -> Inspection:
     last = {
         "object": CHUNK,
         "choices": [{"index": 0, "delta": {}, "finish_reason": finish}],
@@ -90,7 +90,7 @@ def test_bombs_are_refused_in_one_sentence_below_a_ceiling_of_time_and_memory(tm
         resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
 
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-m", "inspector", "audit", *names],
         capture_output=True,
         text=True,
@@ -98,9 +98,9 @@ def test_bombs_are_refused_in_one_sentence_below_a_ceiling_of_time_and_memory(tm
         preexec_fn=limits,
         check=False,
     )
-    told = done.stderr.splitlines()
-    assert (done.returncode, len(told), done.stdout) == (2, len(contents), "")
-    for line, (bomb, (_, words)) in zip(told, contents.items(), strict=True):
+    error_lines = completed.stderr.splitlines()
+    assert (completed.returncode, len(error_lines), completed.stdout) == (2, len(contents), "")
+    for line, (bomb, (_, words)) in zip(error_lines, contents.items(), strict=True):
         assert words in line, (bomb, line)
 
 
@@ -115,27 +115,27 @@ def test_what_lies_just_below_the_bounds_is_read() -> None:
 
 def test_a_response_of_more_ids_than_are_read_is_unknown_and_accuses_nobody() -> None:
     ids = [87] * (TOKENS // 2 + 1)
-    found = seen([chunk({"content": "x"}, ids), chunk({"content": "y"}, ids)])
-    assert (found.verdict.level, found.findings) == (Level.UNKNOWN, [])
-    assert f"more than {TOKENS:,} token IDs" in found.verdict.sentence
+    inspection = inspected([chunk({"content": "x"}, ids), chunk({"content": "y"}, ids)])
+    assert (inspection.verdict.level, inspection.findings) == (Level.UNKNOWN, [])
+    assert f"more than {TOKENS:,} token IDs" in inspection.verdict.sentence
 
 
 def test_more_choices_than_are_read_are_unknown_and_accuse_nobody() -> None:
     body = [*encode("<|channel|>final<|message|>x<|return|>")]
-    found = seen([chunk({"content": "x"}, body, index) for index in range(1030)])
-    assert (found.verdict.level, found.findings) == (Level.UNKNOWN, [])
-    assert "Only the first 1,024 choices" in found.verdict.sentence
+    inspection = inspected([chunk({"content": "x"}, body, index) for index in range(1030)])
+    assert (inspection.verdict.level, inspection.findings) == (Level.UNKNOWN, [])
+    assert "Only the first 1,024 choices" in inspection.verdict.sentence
 
 
 @pytest.mark.slow
 def test_findings_are_listed_to_a_bound_and_counted_beyond() -> None:
     head, text = encode("<|start|>assistant<|channel|>final<|message|>"), encode("hi")
     lost = [chunk({}, [*head, *text, 200007]) for _ in range(FINDINGS + 5)]
-    kept = [chunk({"content": "hi"}, [*head, *text, 200007]) for _ in range(FINDINGS + 5)]
-    found = seen([one for pair in zip(lost, kept, strict=True) for one in pair])
-    assert len(found.findings) == FINDINGS
-    assert any(f"first {FINDINGS:,} of" in note for note in found.notes)
-    assert f"{FINDINGS + 5:,} tokens" in found.verdict.sentence
+    delivered = [chunk({"content": "hi"}, [*head, *text, 200007]) for _ in range(FINDINGS + 5)]
+    inspection = inspected([event for pair in zip(lost, delivered, strict=True) for event in pair])
+    assert len(inspection.findings) == FINDINGS
+    assert any(f"first {FINDINGS:,} of" in note for note in inspection.notes)
+    assert f"{FINDINGS + 5:,} tokens" in inspection.verdict.sentence
 
 
 # -- reading is linear -------------------------------------------------------------------------------
@@ -149,19 +149,19 @@ def looping_starts(count: int) -> Inspection:
     return inspect(loads(json.dumps([200006, 64] * count).encode(), "f"))
 
 
-def one_delta(count: int) -> Inspection:
-    return seen([chunk({}, [200005, 17196, 200008]), chunk({"content": "z" * count}, [89] * 50)])
+def long_delta(count: int) -> Inspection:
+    return inspected([chunk({}, [200005, 17196, 200008]), chunk({"content": "z" * count}, [89] * 50)])
 
 
-def one_step(count: int) -> Inspection:
-    return seen([chunk({}, [200005, 17196, 200008]), chunk({"content": "z"}, [89] * count)])
+def long_step(count: int) -> Inspection:
+    return inspected([chunk({}, [200005, 17196, 200008]), chunk({"content": "z"}, [89] * count)])
 
 
 def tool_calls(count: int) -> Inspection:
     head = encode("<|start|>assistant<|channel|>commentary to=functions.f<|message|>{}<|call|>")
     call = {"type": "function", "function": {"name": "f", "arguments": "{}"}}
     calls = [{"tool_calls": [{"index": number, "id": f"c{number}", **call}]} for number in range(count)]
-    return seen(
+    return inspected(
         [chunk(delta, head if number else head[2:]) for number, delta in enumerate(calls)], "tool_calls"
     )
 
@@ -172,8 +172,8 @@ def tool_calls(count: int) -> Inspection:
     [
         (looping_channels, 100_000),
         (looping_starts, 100_000),
-        (one_delta, 200_000),
-        (one_step, 200_000),
+        (long_delta, 200_000),
+        (long_step, 200_000),
         (tool_calls, 10_000),
     ],
 )
@@ -183,20 +183,20 @@ def test_reading_takes_time_in_proportion(read: Any, size: int) -> None:
     read(size // 10)
     tenth = cpu_s() - start
     read(size)
-    whole = cpu_s() - start - tenth
-    assert whole < 40 * max(tenth, 0.1), (tenth, whole)
+    full_s = cpu_s() - start - tenth
+    assert full_s < 40 * max(tenth, 0.1), (tenth, full_s)
 
 
 def test_many_tool_calls_accuse_nobody() -> None:
-    found = tool_calls(5000)
-    assert (found.verdict.level, found.findings) == (Level.CLEAN, [])
+    inspection = tool_calls(5000)
+    assert (inspection.verdict.level, inspection.findings) == (Level.CLEAN, [])
 
 
 def test_an_endless_header_is_read_to_its_end_without_the_reference_parser() -> None:
-    found = looping_channels(10_000)
-    assert [one.kind.value for one in found.findings] == ["truncated"]
+    inspection = looping_channels(10_000)
+    assert [finding.kind.value for finding in inspection.findings] == ["truncated"]
     closed = inspect(loads(json.dumps([200005, 64] * 10_000 + [200008, 64, 200002]).encode(), "f"))
-    assert [one.kind.value for one in closed.findings][:1] == ["bad_header"]
+    assert [finding.kind.value for finding in closed.findings][:1] == ["bad_header"]
     assert "more than 4,096 tokens" in str(closed.findings[0].delivered)
 
 

@@ -133,16 +133,16 @@ def test_a_file_cut_anywhere_keeps_its_whole_lines_and_says_what_is_lost() -> No
     header_end = text.index("\n")
     for cut in range(header_end, len(text)):
         part = text[:cut]
-        whole = part.count("\n") + 1 - (text[cut] != "\n" and not part.endswith("\n"))
+        complete_lines = part.count("\n") + 1 - (text[cut] != "\n" and not part.endswith("\n"))
         capture = parse(part.split("\n"), "x")
         rest = part.rpartition("\n")[2]
-        kept = len(capture.events) + 1 + (capture.end is not None)
+        lines_read = len(capture.events) + 1 + (capture.end is not None)
         if text[cut] == "\n" or not rest:
             assert capture.notes == CAPTURE.notes
         else:
-            lost = f"Line {kept + 1} is truncated after {len(rest.strip()):,} characters"
+            lost = f"Line {lines_read + 1} is truncated after {len(rest.strip()):,} characters"
             assert capture.notes == (*CAPTURE.notes, f"{lost}; all lines before it were read.")
-        assert kept == whole - (not rest)
+        assert lines_read == complete_lines - (not rest)
         assert list(capture.events) == list(CAPTURE.events[: len(capture.events)])
 
 
@@ -309,8 +309,8 @@ SPLINTERS = (
 def test_the_short_way_of_a_line_reads_what_the_standard_library_reads(
     line: str, changes: list[tuple[int, int, str]]
 ) -> None:
-    for at, removed, put in changes:
-        line = line[:at] + put + line[at + removed :]
+    for at, removed, inserted in changes:
+        line = line[:at] + inserted + line[at + removed :]
     expected = _by_the_standard_library(line.strip())
     try:
         events = list(parse([HEADER, line, '{"data": "later"}'], "f").events)

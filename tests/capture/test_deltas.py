@@ -12,8 +12,8 @@ FIELDS = (
 
 def test_each_field_has_its_place() -> None:
     deltas = {field: [Delta(0, field, f"{field}, "), Delta(1, field, "twice")] for field in FIELDS}
-    reasoning, content, text, name, arguments, other = (f"{field}, twice" for field in FIELDS)
+    reasoning, content, text, name, arguments, other_text = (f"{field}, twice" for field in FIELDS)
     call = ToolText(name, arguments)
     assert texts_of(deltas) == Texts(
-        reasoning=reasoning, content=content, text=text, tool_calls=(call,), other={FIELDS[-1]: other}
+        reasoning=reasoning, content=content, text=text, tool_calls=(call,), other={FIELDS[-1]: other_text}
     )

@@ -23,11 +23,11 @@ CASES: dict[str, list[list[Any]]] = json.loads(
 
 def test_times_and_counts_read_as_the_shared_table_says() -> None:
     assert [[seconds, duration(seconds)] for seconds, _ in CASES["duration"]] == CASES["duration"]
-    assert [[*said, count(*said)] for *said, _ in CASES["count"]] == CASES["count"]
+    assert [[*arguments, count(*arguments)] for *arguments, _ in CASES["count"]] == CASES["count"]
 
 
 def test_times_to_compare_keep_their_tenths() -> None:
-    assert [fine_duration(one) for one in (0.0384, 1.23456, 12.04, 5436)] == [
+    assert [fine_duration(duration_s) for duration_s in (0.0384, 1.23456, 12.04, 5436)] == [
         "38.4 ms",
         "1,234.6 ms",
         "12.0 s",

@@ -35,7 +35,7 @@ REQUEST: dict[str, Any] = {
 }
 
 
-KEPT = dict.fromkeys(
+HARMLESS = dict.fromkeys(
     [
         *("tokens", "max_tokens", "token_ids", "stop_token_ids", "password_policy_url", "passwords_seen"),
         *("bypass_words", "compass", "word", "first_pass", "secretary", "author", "authority", "keys", "key"),
@@ -52,7 +52,7 @@ def test_a_request_without_secrets_stays_word_for_word() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given_", "kept"),
+    ("given_", "redacted"),
     [
         ({"api_key": "sk-1", "API-Key": "sk-1", "model": "m"}, {"model": "m"}),
         ({"Authorization": "Bearer sk-1", "Accept": "*/*"}, {"Accept": "*/*"}),
@@ -69,7 +69,7 @@ def test_a_request_without_secrets_stays_word_for_word() -> None:
             {"api_keys": ["sk-1"], "vllmApiKeys": ["sk-1"], "secrets": {"a": "sk-1"}, "db_passwords": "sk-1"},
             {},
         ),
-        (KEPT, KEPT),
+        (HARMLESS, HARMLESS),
         (
             {"prompt_cache_key": "k", "eos_token": "x", "tokens": "x", "keyboard": "x", "maxTokens": "9"},
             {"prompt_cache_key": "k", "eos_token": "x", "tokens": "x", "keyboard": "x", "maxTokens": "9"},
@@ -97,8 +97,8 @@ def test_a_request_without_secrets_stays_word_for_word() -> None:
         ({"u": "see https://me:sk@e.org now"}, {"u": "see https://me:sk@e.org now"}),
     ],
 )
-def test_what_names_a_secret_goes(given_: dict[str, Any], kept: dict[str, Any]) -> None:
-    assert redact(given_) == kept
+def test_what_names_a_secret_goes(given_: dict[str, Any], redacted: dict[str, Any]) -> None:
+    assert redact(given_) == redacted
 
 
 def test_headers_lose_every_name_that_sounds_like_a_secret() -> None:
@@ -116,18 +116,18 @@ def test_headers_lose_every_name_that_sounds_like_a_secret() -> None:
 )
 def test_a_second_pass_finds_nothing_and_the_first_leaves_its_input_alone(body: Any) -> None:
     before = repr(body)
-    once = redact(body)
+    redacted = redact(body)
     assert repr(body) == before
-    assert redact(once) == once
-    assert type(once) is type(body)
+    assert redact(redacted) == redacted
+    assert type(redacted) is type(body)
 
 
 def test_a_body_may_nest_as_deep_as_it_likes() -> None:
     nest: dict[str, Any] = {"token": "sk-1"}
     for _ in range(50_000):
         nest = {"a": nest}
-    kept = redact(nest)
-    for chain in (kept, nest):  # taken apart by hand: freeing them at once would recurse as deep
+    redacted = redact(nest)
+    for chain in (redacted, nest):  # taken apart by hand: freeing them at once would recurse as deep
         depth = 0
         while "a" in chain:
             chain, depth = chain.pop("a"), depth + 1  # noqa: PLW2901 -- walks down the chain

@@ -32,8 +32,8 @@ def test_one_file_gives_an_object_and_several_an_array(files: dict[str, Path]) -
     assert (
         json.loads(inspector("audit", files["leak"], "--json").stdout)["findings"][0]["kind"] == "misrouted"
     )
-    both = json.loads(inspector("audit", files["leak"], files["good"], "--json").stdout)
-    assert [len(row["findings"]) for row in both] == [1, 0]
+    rows = json.loads(inspector("audit", files["leak"], files["good"], "--json").stdout)
+    assert [len(row["findings"]) for row in rows] == [1, 0]
 
 
 def test_many_findings_of_one_kind_are_one_line_unless_all_are_asked_for() -> None:
@@ -41,39 +41,39 @@ def test_many_findings_of_one_kind_are_one_line_unless_all_are_asked_for() -> No
     short = inspector("audit", file).stdout.decode()
     assert "and 186 more of this kind (the last at event 193)" in short
     assert len(short.splitlines()) < 20
-    whole = inspector("audit", file, "--all").stdout.decode()
-    assert whole.count("  error   dropped, ") == 191
+    full_report = inspector("audit", file, "--all").stdout.decode()
+    assert full_report.count("  error   dropped, ") == 191
 
 
 def test_standard_input_is_read(files: dict[str, Path]) -> None:
-    done = inspector("audit", "-", "--json", stdin=files["good"].read_bytes())
-    assert json.loads(done.stdout)["tokens"]["count"] == 14
+    completed = inspector("audit", "-", "--json", stdin=files["good"].read_bytes())
+    assert json.loads(completed.stdout)["tokens"]["count"] == 14
 
 
 def test_what_cannot_be_read_is_one_line_and_the_other_files_are_still_read(files: dict[str, Path]) -> None:
-    done = inspector("audit", files["picture"], files["good"])
-    assert done.returncode == 2
-    assert len(done.stderr.splitlines()) == 1
-    assert b"picture.png" in done.stderr
-    assert b"CLEAN" in done.stdout
+    completed = inspector("audit", files["picture"], files["good"])
+    assert completed.returncode == 2
+    assert len(completed.stderr.splitlines()) == 1
+    assert b"picture.png" in completed.stderr
+    assert b"CLEAN" in completed.stdout
 
 
 def test_truth_from_outside_takes_the_place_of_ids(files: dict[str, Path], tmp_path: Path) -> None:
     save(chat(LEAK, with_ids=False), tmp_path / "no-ids.jsonl")
     assert json.loads(inspector("audit", tmp_path / "no-ids.jsonl", "--json").stdout)["generated"] is None
-    done = inspector("audit", tmp_path / "no-ids.jsonl", "--truth", files["leak"], "--json")
-    row = json.loads(done.stdout)
+    completed = inspector("audit", tmp_path / "no-ids.jsonl", "--truth", files["leak"], "--json")
+    row = json.loads(completed.stdout)
     assert row["evidence"] == "given ids"
     assert [finding["kind"] for finding in row["findings"]] == ["misrouted"]
 
 
 def test_what_differs_in_the_prompt_is_said_and_changes_neither_verdict_nor_exit_code() -> None:
     file = "fixtures/chat-raw-harmony-in-history-vllm-0.32.0.jsonl"
-    done = inspector("audit", file, "--fail-on", "warning")
-    assert done.returncode == 0
-    assert b"CLEAN: Your client got everything" in done.stdout
-    assert b"the answer. The prompt has 1 warning, see below." in done.stdout
-    assert b"the client sent raw Harmony back" in done.stdout
+    completed = inspector("audit", file, "--fail-on", "warning")
+    assert completed.returncode == 0
+    assert b"CLEAN: Your client got everything" in completed.stdout
+    assert b"the answer. The prompt has 1 warning, see below." in completed.stdout
+    assert b"the client sent raw Harmony back" in completed.stdout
     row = json.loads(inspector("audit", file, "--json").stdout)
     assert row["verdict"]["level"] == "clean"
     assert "prompt" not in row["verdict"]["sentence"]

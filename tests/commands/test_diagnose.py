@@ -115,9 +115,9 @@ def test_the_long_report_has_every_answer_whole(
     assert "more lines with --all" in capsys.readouterr().out.splitlines()[-1]
     typed(monkeypatch, MESSAGE.encode())
     main(["diagnose", "--all"])
-    whole = capsys.readouterr().out
-    assert whole.count("     side: ") > 1
-    assert "more lines" not in whole
+    full_report = capsys.readouterr().out
+    assert full_report.count("     side: ") > 1
+    assert "more lines" not in full_report
 
 
 def test_text_of_powershell_is_read(
@@ -146,16 +146,16 @@ def test_control_characters_of_a_log_do_not_reach_the_terminal(
     assert not set(output) & {"\x1b", "\x07", "\u202e"}
 
 
-@pytest.mark.parametrize("what", ["missing", "folder", "damaged", "damaged zstd"])
+@pytest.mark.parametrize("case", ["missing", "folder", "damaged", "damaged zstd"])
 def test_a_file_that_cannot_be_read_is_exit_code_2(
-    what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "x.log"
-    if what == "folder":
+    if case == "folder":
         path.mkdir()
-    elif what == "damaged":
+    elif case == "damaged":
         path.write_bytes(gzip.compress(b"x" * 100_000)[:-20])
-    elif what == "damaged zstd":
+    elif case == "damaged zstd":
         packed = bytearray(zstandard.ZstdCompressor(write_checksum=True).compress(os.urandom(100_000)))
         packed[50_000] ^= 255
         path.write_bytes(packed)

@@ -48,7 +48,7 @@ def test_known_faults_are_one_line_until_all_are_wanted(capsys: pytest.CaptureFi
         assert main(["doctor", "--base-url", server.v1]) == 0
         short = capsys.readouterr().out.splitlines()
         assert main(["doctor", "--base-url", server.v1, "--all"]) == 0
-        everything = capsys.readouterr().out.splitlines()
+        all_lines = capsys.readouterr().out.splitlines()
         assert main(["doctor", "--base-url", server.v1, "--json"]) == 0
         row = json.loads(capsys.readouterr().out)
     (line,) = [line for line in short if "known fault" in line]
@@ -57,9 +57,9 @@ def test_known_faults_are_one_line_until_all_are_wanted(capsys: pytest.CaptureFi
     assert f"vLLM 0.14.1 has {count} known faults" in line
     assert line.endswith("--all lists them.")
     assert {"id", "title", "step"} == row["known_faults"][0].keys()
-    assert len(everything) == len(short) + 2 * count
+    assert len(all_lines) == len(short) + 2 * count
     for fault in row["known_faults"]:
-        assert f"  note     {fault['id']}: {fault['title']}." in everything
+        assert f"  note     {fault['id']}: {fault['title']}." in all_lines
 
 
 def test_the_command_says_in_one_line_that_nobody_is_there(capsys: pytest.CaptureFixture[str]) -> None:

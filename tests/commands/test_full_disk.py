@@ -55,9 +55,9 @@ def test_a_report_is_complete_or_not_there(
     out.parent.mkdir()
     for text in before:
         out.write_text(text)
-    done = on_full_disk("-m", "inspector", command, source, option, out)
-    assert done.returncode == 2
-    assert done.stderr == (
+    completed = on_full_disk("-m", "inspector", command, source, option, out)
+    assert completed.returncode == 2
+    assert completed.stderr == (
         f"inspector: {out}: cannot be written (File too large); choose another path or free disk space\n"
     )
     assert [path.read_text() for path in out.parent.iterdir()] == before
@@ -66,6 +66,6 @@ def test_a_report_is_complete_or_not_there(
 @pytest.mark.slow
 def test_a_probe_that_could_not_begin_can_be_started_again(tmp_path: Path) -> None:
     for _ in range(2):
-        done = on_full_disk("-c", PROBE, tmp_path / "probe")
-        assert "probe.json: cannot be written (File too large)" in done.stderr
+        completed = on_full_disk("-c", PROBE, tmp_path / "probe")
+        assert "probe.json: cannot be written (File too large)" in completed.stderr
         assert list((tmp_path / "probe").iterdir()) == []

@@ -9,8 +9,8 @@ from tests.support import golden
 
 @pytest.mark.parametrize("name", golden.NAMES)
 def test_it_prints_what_its_file_has(name: str) -> None:
-    kept, now = golden.file(name).read_text("utf-8").splitlines(), golden.printed(name).splitlines()
-    changed = "\n".join(unified_diff(kept, now, "kept", "now", lineterm=""))
+    expected, printed = golden.file(name).read_text("utf-8").splitlines(), golden.printed(name).splitlines()
+    changed = "\n".join(unified_diff(expected, printed, "kept", "now", lineterm=""))
     assert not changed, f"if this is meant: python -m tests.support.golden\n{changed}"
 
 

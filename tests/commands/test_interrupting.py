@@ -15,10 +15,10 @@ STARTED = f"import subprocess, sys, conftest; subprocess.run([sys.executable, '-
 
 @pytest.mark.skipif(sys.platform == "win32", reason="shells of Unix")
 def test_a_run_in_the_background_starts_programs_that_can_be_interrupted() -> None:
-    for program, said in ((ASKED, "False"), (STARTED, "True")):
+    for program, interruptible in ((ASKED, "False"), (STARTED, "True")):
         shell = ["bash", "-c", 'trap "" INT; exec "$@"', "bash", sys.executable, "-c", program]
-        done = subprocess.run(shell, cwd=ROOT, capture_output=True, text=True, timeout=180, check=True)
-        assert done.stdout.strip() == said
+        completed = subprocess.run(shell, cwd=ROOT, capture_output=True, text=True, timeout=180, check=True)
+        assert completed.stdout.strip() == interruptible
 
 
 def test_a_program_that_does_not_end_is_killed() -> None:

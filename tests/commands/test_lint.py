@@ -9,15 +9,19 @@ import pytest
 
 from inspector.cli import main
 
-GOOD = "<|start|>user<|message|>Hi<|end|><|start|>assistant<|channel|>final<|message|>x<|return|>"
-BAD = GOOD.replace("<|return|>", "<|end|><|return|>")
-MIXED = GOOD.replace("<|return|>", "<|end|>")
+WELL_FORMED = "<|start|>user<|message|>Hi<|end|><|start|>assistant<|channel|>final<|message|>x<|return|>"
+MALFORMED = WELL_FORMED.replace("<|return|>", "<|end|><|return|>")
+MIXED = WELL_FORMED.replace("<|return|>", "<|end|>")
 
 
 @pytest.fixture
 def files(tmp_path: Path) -> dict[str, str]:
     paths = {}
-    for name, texts in {"good": [GOOD], "bad": [GOOD, BAD, BAD, BAD], "mixed": [GOOD, MIXED]}.items():
+    for name, texts in {
+        "good": [WELL_FORMED],
+        "bad": [WELL_FORMED, MALFORMED, MALFORMED, MALFORMED],
+        "mixed": [WELL_FORMED, MIXED],
+    }.items():
         path = tmp_path / f"{name}.jsonl"
         path.write_text("".join(f"{json.dumps({'text': text})}\n" for text in texts), "utf-8")
         paths[name] = str(path)
@@ -67,15 +71,15 @@ def test_json_has_every_count(files: dict[str, str], capsys: pytest.CaptureFixtu
         [{"name": "text", "form": "text", "rows": 4, "values": 4, "plain": 0}],
     )
     assert main(["lint", files["bad"], files["good"], "--json"]) == 1
-    both = json.loads(capsys.readouterr().out)
-    first = both[0]["findings"][0]
+    reports = json.loads(capsys.readouterr().out)
+    first = reports[0]["findings"][0]
     assert (first["row"], first["column"], first["unit"], first["rule"]) == (
         2,
         "text",
         "character",
         "double_terminator",
     )
-    assert both[1]["level"] == "ok"
+    assert reports[1]["level"] == "ok"
 
 
 def test_the_other_files_are_checked_when_one_cannot_be_read(
@@ -111,7 +115,7 @@ def test_sarif_names_the_line(files: dict[str, str], tmp_path: Path) -> None:
 
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    content = io.BytesIO(f"{json.dumps({'text': BAD})}\n".encode())
+    content = io.BytesIO(f"{json.dumps({'text': MALFORMED})}\n".encode())
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(content)))
     assert main(["lint", "-"]) == 1
     assert capsys.readouterr().out.startswith("standard input\n")

@@ -25,7 +25,7 @@ sys.exit(main(sys.argv[2:]))
 def test_a_small_file_needs_little_memory(room_mib: int, code: int) -> None:
     assert resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY
     file = FIXTURES / "chat-whole-vllm-0.14.1.jsonl"
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(room_mib * 2**20), "audit", file],
         capture_output=True,
         text=True,
@@ -33,6 +33,6 @@ def test_a_small_file_needs_little_memory(room_mib: int, code: int) -> None:
         timeout=180,
         check=False,
     )
-    assert done.returncode == code, done.stderr
+    assert completed.returncode == code, completed.stderr
     if code:
-        assert done.stderr.startswith("inspector: not enough memory;")
+        assert completed.stderr.startswith("inspector: not enough memory;")

@@ -186,8 +186,8 @@ echo "${{COMPREPLY[@]}}"
 )
 def test_bash_completes(words: str, replies: str, completion: Path) -> None:
     script = COMPLETE.format(script=completion, words=words)
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=ROOT, check=True)
-    assert done.stdout.strip() == replies
+    completed = subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert completed.stdout.strip() == replies
 
 
 @pytest.fixture(scope="module")

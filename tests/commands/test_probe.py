@@ -16,7 +16,7 @@ from starlette.applications import Starlette
 from inspector.cli import main
 from inspector.net.playback import PlaybackSettings, playback_routes
 from tests.support.answers import CHAT, counted
-from tests.support.builtin import CAPTURES, TOOL, WHOLE
+from tests.support.builtin import CAPTURES, COMPLETE_CHAT, TOOL
 from tests.support.listening import listening
 from tests.support.programs import bounded
 from tests.support.raw_server import Answer, page, raw_server
@@ -36,7 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def probe(address: str, *words: str, model: str = WHOLE) -> int:
+def probe(address: str, *words: str, model: str = COMPLETE_CHAT) -> int:
     arguments = ["probe", "--base-url", address, "--model", model, "--quiet", *words]
     return main([*arguments, *([] if {"--prompts", "--script"} & set(words) else ["--prompt", "Hello"])])
 
@@ -90,7 +90,18 @@ def test_what_fails_is_by_choice(playback: str) -> None:
 
 
 def test_two_servers_are_compared(playback: str, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["probe", "--against", playback, playback, "--model", WHOLE, TOOL, "--prompt", "Hi", "--quiet"]
+    words = [
+        "probe",
+        "--against",
+        playback,
+        playback,
+        "--model",
+        COMPLETE_CHAT,
+        TOOL,
+        "--prompt",
+        "Hi",
+        "--quiet",
+    ]
     assert main([*words, "--requests", "8"]) == 1
     assert "The difference in damaged responses is statistically significant" in capsys.readouterr().out
 
@@ -101,7 +112,7 @@ def test_only_a_worse_server_fails_where_that_is_asked(
     words = ["--prompt", "Hi", "--quiet", "--requests", "8", "--fail-on", "worse"]
     codes = [
         main(["probe", "--against", playback, playback, "--model", *models, *words])
-        for models in ((WHOLE, TOOL), (TOOL, WHOLE), (TOOL, TOOL))
+        for models in ((COMPLETE_CHAT, TOOL), (TOOL, COMPLETE_CHAT), (TOOL, TOOL))
     ]
     assert codes == [1, 0, 0]
     capsys.readouterr()

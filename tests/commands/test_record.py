@@ -14,7 +14,7 @@ from inspector.files.store import load
 from inspector.net.client.address import Server
 from inspector.net.client.server_info import list_models
 from inspector.net.playback import playback_routes
-from tests.support.answers import DONE, SAID, answering
+from tests.support.answers import DONE_EVENT, STREAM_EVENTS, answering
 from tests.support.command import inspector
 from tests.support.listening import free_port, listening
 from tests.support.raw_server import Answer, raw_server, sse, stream
@@ -30,8 +30,8 @@ sys.exit(main(sys.argv[1:]))
 @pytest.mark.slow
 def test_a_full_disk_ends_the_recording_in_one_sentence_with_whole_lines(tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
-    with raw_server(answering([*SAID, DONE])) as server:
-        done = subprocess.run(
+    with raw_server(answering([*STREAM_EVENTS, DONE_EVENT])) as server:
+        completed = subprocess.run(
             [
                 *(sys.executable, "-B", "-c", _RECORD, "record", "--base-url", server.v1),
                 *("--model", "m", "--prompt", "Hello", "--out", str(out)),
@@ -41,9 +41,9 @@ def test_a_full_disk_ends_the_recording_in_one_sentence_with_whole_lines(tmp_pat
             check=False,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         )
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    assert f"{out}: cannot be written" in done.stderr
+    assert completed.returncode == 2
+    assert completed.stderr.count("\n") == 1
+    assert f"{out}: cannot be written" in completed.stderr
     capture = load(out)
     assert capture.header.model == "m"
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 700
@@ -60,14 +60,16 @@ def test_background_is_for_responses_only(tmp_path: Path, capsys: pytest.Capture
 def test_record_takes_a_background_stream_up_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def event(number: int, kind: str, **more: object) -> bytes:
-        return f"event: {kind}\n".encode() + sse({"type": kind, "sequence_number": number, **more})
+    def event(number: int, kind: str, **members: object) -> bytes:
+        return f"event: {kind}\n".encode() + sse({"type": kind, "sequence_number": number, **members})
 
     began = event(0, "response.created", response={"id": "resp_1", "status": "in_progress"})
-    done = event(1, "response.completed", response={"id": "resp_1", "status": "completed", "output": []})
+    completed_event = event(
+        1, "response.completed", response={"id": "resp_1", "status": "completed", "output": []}
+    )
     answers: dict[str, Answer] = {
         "/v1/responses": lambda _: stream([began], end=False),
-        "/v1/responses/resp_1": lambda _: stream([done]),
+        "/v1/responses/resp_1": lambda _: stream([completed_event]),
     }
     out = tmp_path / "out.jsonl"
     with raw_server(answers) as server:
@@ -82,9 +84,9 @@ def test_record_takes_a_background_stream_up_again(
 def test_nothing_stands_in_the_way_of_the_next_try_to_record(tmp_path: Path) -> None:
     nobody = f"http://127.0.0.1:{free_port()}"
     words = ("record", "--base-url", nobody, "--model", "m", "--prompt", "p", "--out", tmp_path / "x.jsonl")
-    done = inspector(*words)
-    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
-    assert b"connection refused" in done.stderr
+    completed = inspector(*words)
+    assert (completed.returncode, len(completed.stderr.splitlines())) == (2, 1)
+    assert b"connection refused" in completed.stderr
     assert list(tmp_path.iterdir()) == []
 
 

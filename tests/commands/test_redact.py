@@ -9,7 +9,7 @@ from inspector.cli import main
 from inspector.files.store import FIXTURES, load
 from inspector.inspection.inspection import inspect
 from inspector.inspection.masking.capture import findings_of
-from tests.support.answers import DONE, SAID, answering
+from tests.support.answers import DONE_EVENT, STREAM_EVENTS, answering
 from tests.support.builtin import CAPTURES, RESPONSES, TOOL
 from tests.support.command import ROOT
 from tests.support.raw_server import raw_server
@@ -48,7 +48,7 @@ def test_several_files_go_to_a_folder_and_share_their_stand_ins(
 
 
 def test_record_and_probe_store_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lost = [SAID[0], SAID[1].replace(b'"Think"', b'"Thi"'), *SAID[2:], DONE]
+    lost = [STREAM_EVENTS[0], STREAM_EVENTS[1].replace(b'"Think"', b'"Thi"'), *STREAM_EVENTS[2:], DONE_EVENT]
     with raw_server(answering(lost)) as server:
         options = ["--base-url", server.v1, "--model", "m", "--prompt", LONG, "--redact-text"]
         assert main(["record", *options, "--out", str(tmp_path / "one.jsonl")]) == 0
@@ -56,9 +56,9 @@ def test_record_and_probe_store_no_text(tmp_path: Path, capsys: pytest.CaptureFi
         assert main(["probe", *probed]) == 1
     capsys.readouterr()
     capture = load(tmp_path / "one.jsonl")
-    kept = sorted((tmp_path / "probe" / "captures").iterdir())
-    assert len(kept) == 2
-    for kept_capture in (capture, load(kept[0])):
+    paths = sorted((tmp_path / "probe" / "captures").iterdir())
+    assert len(paths) == 2
+    for kept_capture in (capture, load(paths[0])):
         assert inspect(kept_capture).verdict.level == "error"
         assert len(kept_capture.header.request["messages"][0]["content"].encode()) == len(LONG)
     rows = [json.loads(line) for line in (tmp_path / "probe" / "rows.jsonl").read_text().splitlines()]

@@ -86,9 +86,10 @@ def test_json_has_the_summary_the_groups_and_the_rows(out: Path, capsys: pytest.
     for row in printed["rows"]:
         assert len(row["finding_rows"]) == row["findings"]
     main(["scan", "--out", str(out), "--json"])
-    again = json.loads(capsys.readouterr().out)
-    assert again["scan"] == {"files": 0, "unchanged": BUILT_IN, "removed": 0, "seconds": 0.0, "ignored": {}}
-    assert again["sentence"] == printed["sentence"]
+    second_scan = json.loads(capsys.readouterr().out)
+    unchanged = {"files": 0, "unchanged": BUILT_IN, "removed": 0, "seconds": 0.0, "ignored": {}}
+    assert second_scan["scan"] == unchanged
+    assert second_scan["sentence"] == printed["sentence"]
 
 
 def test_csv_is_safe_for_spreadsheets(out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

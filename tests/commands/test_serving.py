@@ -54,14 +54,14 @@ def test_only_allowed_hosts_are_answered(name: str, tmp_path: Path) -> None:
 
 
 def test_pages_of_an_allowed_origin_may_read_what_is_played_and_others_not() -> None:
-    mine, other = "http://localhost:5173", "http://evil.example"
-    with command("play", "--allow-origin", mine) as address:
+    allowed_origin, other_origin = "http://localhost:5173", "http://evil.example"
+    with command("play", "--allow-origin", allowed_origin) as address:
         url = f"{address}/v1/chat/completions"
         preflight = {
             "access-control-request-method": "POST",
             "access-control-request-headers": "authorization,content-type,x-stainless-lang",
         }
-        for origin, allowed in ((mine, mine), (other, None)):
+        for origin, allowed in ((allowed_origin, allowed_origin), (other_origin, None)):
             asked = httpx.options(url, headers={**preflight, "origin": origin})
             assert asked.headers.get("access-control-allow-origin") == allowed
             assert (asked.status_code == 200) is (allowed is not None)
@@ -71,7 +71,7 @@ def test_pages_of_an_allowed_origin_may_read_what_is_played_and_others_not() -> 
             assert response.headers.get("access-control-allow-origin") == allowed
         assert httpx.post(url, json=body, headers={"origin": address}).status_code == 200
     with command("play") as address:
-        response = httpx.get(f"{address}/v1/models", headers={"origin": mine})
+        response = httpx.get(f"{address}/v1/models", headers={"origin": allowed_origin})
         assert "access-control-allow-origin" not in response.headers
 
 

@@ -34,24 +34,24 @@ from tests.support.streams import chat
     ],
 )
 def test_user_errors_are_one_line_with_a_fix(words: str, sentence: str) -> None:
-    done = inspector(*words.split())
-    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
-    assert sentence in done.stderr.decode()
-    assert b"pass" not in done.stderr.replace(b"password", b"")
+    completed = inspector(*words.split())
+    assert (completed.returncode, len(completed.stderr.splitlines())) == (2, 1)
+    assert sentence in completed.stderr.decode()
+    assert b"pass" not in completed.stderr.replace(b"password", b"")
 
 
 @pytest.mark.parametrize("words", ["play --port 65536", "tap --upstream h --out c --port x"])
 def test_invalid_port_is_an_error(words: str) -> None:
-    done = inspector(*words.split())
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].endswith(b"(expected 0 to 65535)")
+    completed = inspector(*words.split())
+    assert completed.returncode == 2
+    assert completed.stderr.splitlines()[-1].endswith(b"(expected 0 to 65535)")
 
 
 def test_invalid_timeout_is_an_error() -> None:
     for seconds in ("0", "-5", "nan", "inf", "soon"):
-        done = inspector("doctor", "--base-url", "h", f"--timeout={seconds}")
-        assert done.returncode == 2
-        assert done.stderr.splitlines()[-1].endswith(b"expected a positive number of seconds")
+        completed = inspector("doctor", "--base-url", "h", f"--timeout={seconds}")
+        assert completed.returncode == 2
+        assert completed.stderr.splitlines()[-1].endswith(b"expected a positive number of seconds")
 
 
 def test_a_terminal_gets_no_control_characters_from_a_model(tmp_path: Path) -> None:
@@ -64,17 +64,17 @@ def test_a_terminal_gets_no_control_characters_from_a_model(tmp_path: Path) -> N
 
 def test_closed_pipe_is_no_error(files: dict[str, Path]) -> None:
     command = f"{sys.executable} -m inspector tokens {files['good']} | head -1"
-    done = subprocess.run(
+    completed = subprocess.run(
         ["bash", "-o", "pipefail", "-c", command], capture_output=True, cwd=ROOT, timeout=180, check=False
     )
-    assert done.stderr == b""
+    assert completed.stderr == b""
 
 
 def test_a_text_in_place_of_a_file_is_given_back_as_a_command() -> None:
     text = "Unexpected token 200002 while expecting start token 200006 isn't 'here'"
-    done = inspector("diagnose", text)
-    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
-    command = done.stderr.decode().partition("standard input: ")[2].strip()
+    completed = inspector("diagnose", text)
+    assert (completed.returncode, len(completed.stderr.splitlines())) == (2, 1)
+    command = completed.stderr.decode().partition("standard input: ")[2].strip()
     echo = command.removesuffix("| python -m inspector diagnose")
     echoed = subprocess.run(["bash", "-c", echo], capture_output=True, text=True, check=True)
     assert echoed.stdout == f"{text}\n"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from inspector.files.store import load
 from inspector.inspection.inspection import inspect
-from tests.support.answers import CHAT, DONE, SAID, answering
+from tests.support.answers import CHAT, DONE_EVENT, STREAM_EVENTS, answering
 from tests.support.listening import free_port
 from tests.support.programs import bounded
 from tests.support.raw_server import raw_server
@@ -19,15 +19,15 @@ from tests.support.upstreams import ask
 ROOT = Path(__file__).parents[2]
 
 
-def words(*more: str) -> list[str]:
-    return [sys.executable, "-m", "inspector", "tap", *more]
+def words(*options: str) -> list[str]:
+    return [sys.executable, "-m", "inspector", "tap", *options]
 
 
 @contextmanager
-def command(*more: str, limit_kib: str = "unlimited") -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def command(*options: str, limit_kib: str = "unlimited") -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """`python -m inspector tap`: its address, and the process, which may write files up to a limit."""
     started = subprocess.Popen(
-        ["bash", "-c", f'ulimit -f {limit_kib}; exec "$@"', "bash", *words("--port", "0", *more)],
+        ["bash", "-c", f'ulimit -f {limit_kib}; exec "$@"', "bash", *words("--port", "0", *options)],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -44,38 +44,40 @@ def command(*more: str, limit_kib: str = "unlimited") -> Iterator[tuple[str, sub
             process.send_signal(signal.SIGINT)
 
 
-def refusal(*more: str) -> str:
+def refusal(*options: str) -> str:
     """What the command says when it does not start."""
-    done = subprocess.run(words(*more), cwd=ROOT, capture_output=True, text=True, timeout=180, check=False)
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    return done.stderr
+    completed = subprocess.run(
+        words(*options), cwd=ROOT, capture_output=True, text=True, timeout=180, check=False
+    )
+    assert completed.returncode == 2
+    assert completed.stderr.count("\n") == 1
+    return completed.stderr
 
 
 def test_the_command_records_and_ends_on_interrupt(tmp_path: Path) -> None:
     folder = tmp_path / "captures"
-    with raw_server(answering([*SAID, DONE])) as server:
-        more = ("--upstream", server.v1, "--out", str(folder), "--add-token-ids")
-        with command(*more) as (address, process):
+    with raw_server(answering([*STREAM_EVENTS, DONE_EVENT])) as server:
+        options = ("--upstream", server.v1, "--out", str(folder), "--add-token-ids")
+        with command(*options) as (address, process):
             passed = ask(address, {"model": "m"}).content
             process.send_signal(signal.SIGINT)
             _, stderr = process.communicate(timeout=20)
     assert b'"token_ids": null' in passed.replace(b":null", b": null")
     assert process.returncode == 0
     (file,) = folder.iterdir()
-    assert f"{len(SAID) + 1} events, complete" in stderr
+    assert f"{len(STREAM_EVENTS) + 1} events, complete" in stderr
     assert inspect(load(file)).findings == []
     assert load(file).header.request == {"model": "m"}
     assert server.bodies(CHAT) == [{"return_token_ids": True, "model": "m"}]
 
 
 def test_a_full_disk_ends_the_recording_and_not_the_answer(tmp_path: Path) -> None:
-    many = [SAID[0], *[SAID[1]] * 200, *SAID[2:], DONE]
-    with raw_server(answering(many)) as server:
-        more = ("--upstream", server.v1, "--out", str(tmp_path))
-        with command(*more, limit_kib="8") as (address, process):
-            assert ask(address, {}).content == b"".join(many)
-            assert ask(address, {}).content == b"".join(many)
+    events = [STREAM_EVENTS[0], *[STREAM_EVENTS[1]] * 200, *STREAM_EVENTS[2:], DONE_EVENT]
+    with raw_server(answering(events)) as server:
+        options = ("--upstream", server.v1, "--out", str(tmp_path))
+        with command(*options, limit_kib="8") as (address, process):
+            assert ask(address, {}).content == b"".join(events)
+            assert ask(address, {}).content == b"".join(events)
             process.send_signal(signal.SIGINT)
             _, stderr = process.communicate(timeout=20)
     assert stderr.count("recording stopped after") == 2

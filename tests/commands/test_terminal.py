@@ -28,23 +28,23 @@ STRUCTURE = {"object", "type", "role", "finish_reason", "status"}
 FILES = [row.path for row in builtin() if row.path.suffix != ".gz"]
 
 
-def attacked(value: Any, *, whole: bool, key: str = "") -> Any:
-    """A JSON value in which every text carries the attack; without `whole`, not what shows its form."""
+def attacked(value: Any, *, every_text: bool, key: str = "") -> Any:
+    """A JSON value in which every text carries the attack; without `every_text`, not what shows its form."""
     if isinstance(value, dict):
         return {
             (name + ATTACK if key in {"properties", "arguments"} else name): attacked(
-                member, whole=whole, key=name
+                member, every_text=every_text, key=name
             )
             for name, member in value.items()
         }
     if isinstance(value, list):
-        return [attacked(member, whole=whole, key=key) for member in value]
-    if isinstance(value, str) and (whole or key not in STRUCTURE):
+        return [attacked(member, every_text=every_text, key=key) for member in value]
+    if isinstance(value, str) and (every_text or key not in STRUCTURE):
         return value + ATTACK
     return value
 
 
-def attacked_line(line: str, *, whole: bool) -> str:
+def attacked_line(line: str, *, every_text: bool) -> str:
     row = json.loads(line)
     for key in (
         "request",
@@ -59,14 +59,14 @@ def attacked_line(line: str, *, whole: bool) -> str:
     ):
         if key in row:
             row[key] = attacked(
-                row[key], whole=key != "event" and whole, key="type" if key == "event" else key
+                row[key], every_text=key != "event" and every_text, key="type" if key == "event" else key
             )
     for key in ("data", "body"):
         if key in row:
             try:
-                row[key] = json.dumps(attacked(json.loads(row[key]), whole=whole))
+                row[key] = json.dumps(attacked(json.loads(row[key]), every_text=every_text))
             except ValueError:
-                row[key] += ATTACK if whole else ""
+                row[key] += ATTACK if every_text else ""
     if "comment" in row:
         row["comment"] += ATTACK
     return json.dumps(row)
@@ -96,7 +96,7 @@ def hostile_files(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempP
     for source in FILES:
         lines = source.read_text("utf-8").splitlines()
         file = folder / f"{source.stem[:40]}\x1b[2J\x07\u202e.jsonl"
-        file.write_text("\n".join(attacked_line(line, whole=request.param) for line in lines) + "\n")
+        file.write_text("\n".join(attacked_line(line, every_text=request.param) for line in lines) + "\n")
         problems.append(file)
     return problems
 
@@ -204,8 +204,8 @@ def test_log_lines_and_text_are_escaped(tmp_path: Path, capsys: pytest.CaptureFi
     file.write_bytes(
         (f"INFO vLLM API server version 0.13.0{ATTACK}\n" + log * 3).encode("utf-8", "surrogatepass")
     )
-    for more in ((), ("--all",), ("--around",), ("--json",)):
-        harmless(capsys, "diagnose", file, *more)
+    for options in ((), ("--all",), ("--around",), ("--json",)):
+        harmless(capsys, "diagnose", file, *options)
 
 
 def test_data_sets_are_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -220,9 +220,9 @@ def test_data_sets_are_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str
     ]
     file = tmp_path / "rows\x1b[2J\x07\u202e.jsonl"
     file.write_text("".join(f"{json.dumps(row)}\n" for row in rows) + f'{{"{ATTACK[:-1]}"\n', "utf-8")
-    for more in ((), ("--json",), ("--sarif", "-"), ("--text", ATTACK[:-1])):
-        assert "\\x1b" in harmless(capsys, "lint", file, *more) or "u001b" in harmless(
-            capsys, "lint", file, *more
+    for options in ((), ("--json",), ("--sarif", "-"), ("--text", ATTACK[:-1])):
+        assert "\\x1b" in harmless(capsys, "lint", file, *options) or "u001b" in harmless(
+            capsys, "lint", file, *options
         )
 
 
@@ -242,15 +242,15 @@ def test_rollouts_are_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ]
     file = tmp_path / "rows\x1b[2J\x07\u202e.jsonl"
     file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
-    for more in ((), ("--json",)):
-        assert "1b" in harmless(capsys, "rollout", file, *more)
+    for options in ((), ("--json",)):
+        assert "1b" in harmless(capsys, "rollout", file, *options)
 
 
 @pytest.fixture
 def hostile_server() -> Iterator[str]:
     """A server whose every answer is an attack, also in its version and its list of models."""
     lines = FILES[0].read_text("utf-8").splitlines()
-    events = [json.loads(attacked_line(line, whole=False)).get("data") for line in lines[1:-1]]
+    events = [json.loads(attacked_line(line, every_text=False)).get("data") for line in lines[1:-1]]
 
     async def models(_: Request) -> Response:
         card = {"id": "m" + ATTACK, "owned_by": "vllm" + ATTACK, "root": ATTACK}
@@ -263,7 +263,7 @@ def hostile_server() -> Iterator[str]:
         body = "".join(f"data: {event}\n\n" for event in events if event is not None)
         return Response(body, media_type="text/event-stream")
 
-    async def other(_: Request) -> Response:
+    async def any_path(_: Request) -> Response:
         error = json.dumps({"error": {"message": f"no{ATTACK}", "type": ATTACK}})
         return Response(error, 400, media_type="application/json")
 
@@ -273,7 +273,7 @@ def hostile_server() -> Iterator[str]:
         Route("/version", version),
         Route("/health", lambda _: JSONResponse({})),
         Route("/v1/chat/completions", chat, methods=methods),
-        Route("/{rest:path}", other, methods=methods),
+        Route("/{rest:path}", any_path, methods=methods),
     ]
     with listening(Starlette(routes=routes)) as address:
         yield address

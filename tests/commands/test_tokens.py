@@ -9,9 +9,9 @@ RAW = "fixtures/chat-raw-harmony-in-history-vllm-0.32.0.jsonl"
 
 
 def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
-    done = inspector("tokens", tmp_path / "nowhere.jsonl")
-    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
-    assert b"Traceback" not in done.stderr
+    completed = inspector("tokens", tmp_path / "nowhere.jsonl")
+    assert (completed.returncode, len(completed.stderr.splitlines())) == (2, 1)
+    assert b"Traceback" not in completed.stderr
 
 
 def test_tokens_prints_one_row_per_token(files: dict[str, Path]) -> None:
@@ -31,5 +31,5 @@ def test_the_prompt_is_printed_with_what_differs(files: dict[str, Path]) -> None
     assert output[-1].split()[-2:] == ["header", "assistant"]
     rows = json.loads(inspector("tokens", RAW, "--prompt", "--json").stdout)
     assert [row["message"] for row in rows[-2:]] == [5, 5]
-    done = inspector("tokens", files["good"], "--prompt")
-    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    completed = inspector("tokens", files["good"], "--prompt")
+    assert (completed.returncode, len(completed.stderr.splitlines())) == (2, 1)

@@ -12,88 +12,93 @@ import pytest
 
 from inspector.cli import main
 from inspector.files.store import load
-from tests.support.answers import CHAT, DONE, SAID
+from tests.support.answers import CHAT, DONE_EVENT, STREAM_EVENTS
 from tests.support.listening import free_port
 from tests.support.programs import bounded
-from tests.support.raw_server import Answer, Asked, RawServer, page, raw_server, stream
+from tests.support.raw_server import Answer, RawRequest, RawServer, page, raw_server, stream
 
-WHOLE: dict[str, Answer] = {CHAT: lambda _: stream([*SAID, DONE])}
+COMPLETE: dict[str, Answer] = {CHAT: lambda _: stream([*STREAM_EVENTS, DONE_EVENT])}
 EMPTIED: dict[str, Answer] = {
     CHAT: lambda _: stream(
-        [*SAID[:3], SAID[3].replace(b'"content": "Hi"', b'"role": "assistant"'), *SAID[4:], DONE]
+        [
+            *STREAM_EVENTS[:3],
+            STREAM_EVENTS[3].replace(b'"content": "Hi"', b'"role": "assistant"'),
+            *STREAM_EVENTS[4:],
+            DONE_EVENT,
+        ]
     )
 }
 """The token of the answer comes, its text does not."""
 
 
 def ask(left: RawServer | str, right: RawServer | str, *words: str | Path) -> int:
-    addresses = [one if isinstance(one, str) else one.v1 for one in (left, right)]
+    addresses = [server if isinstance(server, str) else server.v1 for server in (left, right)]
     options = ["--model", "openai/gpt-oss-20b", "--prompt", "Hello", *map(str, words)]
     return main(["compare", "--ask", *addresses, *options])
 
 
 def test_the_answers_are_compared_as_two_captures_are(capsys: pytest.CaptureFixture[str]) -> None:
-    with raw_server(WHOLE) as left, raw_server(EMPTIED) as right:
+    with raw_server(COMPLETE) as left, raw_server(EMPTIED) as right:
         assert ask(left, right) == 1
-    said = capsys.readouterr().out
-    assert said.startswith("The tokens are the same; only the right server lost 1 token of the answer")
+    printed = capsys.readouterr().out
+    assert printed.startswith("The tokens are the same; only the right server lost 1 token of the answer")
 
 
 def test_the_same_from_both_is_no_failure(capsys: pytest.CaptureFixture[str]) -> None:
-    with raw_server(WHOLE) as left, raw_server(WHOLE) as right:
+    with raw_server(COMPLETE) as left, raw_server(COMPLETE) as right:
         assert ask(left, right, "--json") == 0
     assert json.loads(capsys.readouterr().out)["outcome"] == "same"
 
 
 def test_captures_are_kept_in_the_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with raw_server(WHOLE) as left, raw_server(WHOLE) as right:
+    with raw_server(COMPLETE) as left, raw_server(COMPLETE) as right:
         assert ask(left, right, "--runs", "2", "--out", tmp_path / "kept") == 0
-    kept = list((tmp_path / "kept").glob("*.jsonl"))
-    assert len(kept) == 4
-    assert all(len(load(path).events) == len(SAID) + 1 for path in kept)
-    assert str(kept[0]) in capsys.readouterr().out
+    paths = list((tmp_path / "kept").glob("*.jsonl"))
+    assert len(paths) == 4
+    assert all(len(load(path).events) == len(STREAM_EVENTS) + 1 for path in paths)
+    assert str(paths[0]) in capsys.readouterr().out
 
 
 def test_several_runs_are_told_by_rate_with_the_test_and_a_row_a_run(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with raw_server(WHOLE) as left, raw_server(EMPTIED) as right:
+    with raw_server(COMPLETE) as left, raw_server(EMPTIED) as right:
         assert ask(left, right, "--runs", "5", "--json") == 1
-        told = json.loads(capsys.readouterr().out)
-        assert (told["left_failed"], told["right_failed"], told["more_than_chance"]) == (0, 5, True)
-        assert [(row["side"], row["run"], row["errors"]) for row in told["runs"]] == [
+        report = json.loads(capsys.readouterr().out)
+        assert (report["left_failed"], report["right_failed"], report["more_than_chance"]) == (0, 5, True)
+        assert [(row["side"], row["run"], row["errors"]) for row in report["runs"]] == [
             *(("left", number, 0) for number in range(1, 6)),
             *(("right", number, 1) for number in range(1, 6)),
         ]
         assert ask(left, right, "--runs", "5") == 1
-    said = capsys.readouterr().out
-    assert "right: 5 of 5 runs (100%). The difference is statistically significant (Fisher's exact" in said
-    assert "p = 0.0079" in said
-    assert said.count("the server lost 1 token of the answer") == 5
+    printed = capsys.readouterr().out
+    assert "right: 5 of 5 runs (100%). The difference is statistically significant (Fisher's exact" in printed
+    assert "p = 0.0079" in printed
+    assert printed.count("the server lost 1 token of the answer") == 5
 
 
 def test_a_side_that_is_not_there_is_told_and_the_other_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
-    with raw_server(WHOLE) as left:
+    with raw_server(COMPLETE) as left:
         assert ask(left, f"http://127.0.0.1:{free_port()}") == 2
-    told = capsys.readouterr()
-    assert told.err.startswith("inspector: Right: connection refused at http://127.0.0.1:")
-    assert "left   1  clean" in told.out
+    printed = capsys.readouterr()
+    assert printed.err.startswith("inspector: Right: connection refused at http://127.0.0.1:")
+    assert "left   1  clean" in printed.out
 
 
 def test_an_error_page_of_one_side_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     broken: dict[str, Answer] = {
         CHAT: lambda _: [page(500, '{"error": {"message": "out"}}', "application/json")]
     }
-    with raw_server(broken) as left, raw_server(WHOLE) as right:
+    with raw_server(broken) as left, raw_server(COMPLETE) as right:
         assert ask(left, right) == 2
-    told = capsys.readouterr()
-    assert "Left: " in told.err
-    assert "failed (HTTP 500: out)" in told.err
-    assert "right  1  clean" in told.out
+    printed = capsys.readouterr()
+    assert "Left: " in printed.err
+    assert "failed (HTTP 500: out)" in printed.err
+    assert "right  1  clean" in printed.out
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "complaint"),
     [
         (["--ask", "a:1", "b:1", "--prompt", "x"], "--ask needs --model NAME"),
         (["--ask", "a:1", "b:1", "--model", "m"], "--ask needs --prompt TEXT or --messages FILE"),
@@ -102,18 +107,18 @@ def test_an_error_page_of_one_side_is_told(capsys: pytest.CaptureFixture[str]) -
     ],
 )
 def test_what_cannot_be_asked_is_said(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["compare", *words]) == 2
-    assert said in capsys.readouterr().err
+    assert complaint in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("runs", ["1", "2"])
 def test_what_is_stopped_by_hand_is_never_called_the_same(runs: str) -> None:
     asked = threading.Semaphore(0)
 
-    def stalls(_: Asked) -> Iterator[bytes]:
-        yield from stream(SAID[:3], end=False)
+    def stalls(_: RawRequest) -> Iterator[bytes]:
+        yield from stream(STREAM_EVENTS[:3], end=False)
         asked.release()
         server.release.wait(120)
 

@@ -30,7 +30,7 @@ def test_the_process_becomes_the_dashboard_s_and_knows_the_hosts(tmp_path: Path)
     stand_in.write_text(PYTHON.format(python=sys.executable))
     stand_in.chmod(0o755)
     program = "import sys; from inspector.cli import main; sys.executable = sys.argv.pop(1); main()"
-    done = subprocess.run(
+    completed = subprocess.run(
         [
             sys.executable,
             "-c",
@@ -47,7 +47,10 @@ def test_the_process_becomes_the_dashboard_s_and_knows_the_hosts(tmp_path: Path)
         check=True,
         env={**os.environ, "HARMONY_INSPECTOR_HOSTS": "first"},
     )
-    assert done.stdout.strip() == f"{['-P', '-m', 'streamlit', 'run', str(APP / 'app.py')]} first a.example b"
+    assert (
+        completed.stdout.strip()
+        == f"{['-P', '-m', 'streamlit', 'run', str(APP / 'app.py')]} first a.example b"
+    )
 
 
 def test_an_invalid_port_is_an_error_of_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:

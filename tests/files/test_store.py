@@ -218,8 +218,10 @@ def test_a_replaced_file_keeps_its_mode_and_its_links(tmp_path: Path) -> None:
 
 
 def test_writers_of_one_path_do_not_mix_and_nothing_beside_it_is_touched(tmp_path: Path) -> None:
-    path, link, mine, precious = (tmp_path / name for name in ("a.jsonl", "l", "a.jsonl.part", "precious"))
-    mine.write_text("mine")
+    path, link, part_file, precious = (
+        tmp_path / name for name in ("a.jsonl", "l", "a.jsonl.part", "precious")
+    )
+    part_file.write_text("mine")
     precious.write_text("keep")
     link.symlink_to(precious)
     (tmp_path / "b.jsonl.part").symlink_to(precious)
@@ -231,7 +233,7 @@ def test_writers_of_one_path_do_not_mix_and_nothing_beside_it_is_touched(tmp_pat
         assert path.read_bytes() == b"second"
         first.write(b"whole")
     assert path.read_bytes() == b"first, whole"
-    assert (mine.read_text(), precious.read_text()) == ("mine", "keep")
+    assert (part_file.read_text(), precious.read_text()) == ("mine", "keep")
     assert not (tmp_path / "b.jsonl").is_symlink()
     assert {file.name for file in tmp_path.iterdir()} == {
         *("a.jsonl", "a.jsonl.part", "b.jsonl", "b.jsonl.part", "l", "precious")

@@ -13,12 +13,12 @@ from inspector.capture.capture import Capture, Endpoint, Header, render
 from inspector.capture.errors import InspectorError
 from inspector.files import uploads
 from inspector.files.uploads import KEPT_DAYS, Shelf, Upload
-from tests.support.streams import GOOD, LEAK, chat
+from tests.support.streams import CLEAN, LEAK, chat
 
 
 def upload(name: str, size: int = 0) -> Upload:
-    lines = "".join(f"{line}\n" for line in render(chat(GOOD))).encode()
-    return Upload(name=name, digest=name, capture=chat(GOOD), lines=lines + b" " * size)
+    lines = "".join(f"{line}\n" for line in render(chat(CLEAN))).encode()
+    return Upload(name=name, digest=name, capture=chat(CLEAN), lines=lines + b" " * size)
 
 
 def keep(shelf: Shelf, session: str, uploads: list[Upload]) -> None:
@@ -54,12 +54,12 @@ def test_a_name_from_outside_never_becomes_another_path(tmp_path: Path, name: st
 
 
 def test_old_sessions_go_and_then_those_used_longest_ago(tmp_path: Path) -> None:
-    now = 1_000_000_000.0
-    shelf = Shelf(tmp_path, bytes_at_most=40_000, clock=lambda: now)
+    now_s = 1_000_000_000.0
+    shelf = Shelf(tmp_path, bytes_at_most=40_000, clock=lambda: now_s)
     sessions = [shelf.session() for _ in range(4)]
     for age, session in zip((KEPT_DAYS + 1, 3, 2, 1), sessions, strict=True):
         keep(shelf, session, [upload("a", 15_000)])
-        os.utime(tmp_path / session, (now - age * 86_400,) * 2)
+        os.utime(tmp_path / session, (now_s - age * 86_400,) * 2)
     last = shelf.session()
     keep(shelf, last, [upload("a")])
     assert [bool(shelf.kept(session)) for session in (*sessions, last)] == [False, False, True, True, True]

@@ -5,17 +5,17 @@ from pathlib import Path
 from inspector.fleet.probe import Budget
 from inspector.fleet.probe_registry import KEPT, ProbeRun, Probes
 from inspector.net.runs.registry import Registry
-from tests.support.answers import CHAT, DONE, SAID, counted
+from tests.support.answers import CHAT, DONE_EVENT, STREAM_EVENTS, counted
 from tests.support.listening import free_port
 from tests.support.probes import plan
 from tests.support.raw_server import Answer, raw_server, stream
 
-WHOLE: dict[str, Answer] = {CHAT: lambda _: stream([*SAID, DONE])}
+COMPLETE: dict[str, Answer] = {CHAT: lambda _: stream([*STREAM_EVENTS, DONE_EVENT])}
 
 
 def test_a_probe_runs_beside_the_page_and_keeps_its_rows_in_the_folder_of_captures(tmp_path: Path) -> None:
     probes = Probes(Registry(tmp_path))
-    with raw_server(WHOLE) as server:
+    with raw_server(COMPLETE) as server:
         run = probes.start(plan(server.v1, budget=Budget(requests=4)))
         assert probes.get(run.id) is run is probes.runs()[0]
         assert run.wait(120)

@@ -46,12 +46,12 @@ print("ran:", [value for value in (
 def test_a_program_without_a_guard_is_not_run_again(tmp_path: Path) -> None:
     script = tmp_path / "program.py"
     script.write_text(UNGUARDED)
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, script, tmp_path, ROOT / "fixtures" / "chat-tool-call-leak-vllm-0.14.1.jsonl"],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
-    assert (done.stdout, done.stderr) == ("ran: [1.0, None]\n", "")
+    assert (completed.stdout, completed.stderr) == ("ran: [1.0, None]\n", "")
 
 
 def test_what_is_main_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,8 +126,8 @@ def test_no_call_runs_where_preparing_failed(tmp_path: Path, monkeypatch: pytest
 class Unreadable(Exception):
     """Cannot be read back from a pickle."""
 
-    def __init__(self, one: str, other: str) -> None:
-        super().__init__(one + other)
+    def __init__(self, first: str, second: str) -> None:
+        super().__init__(first + second)
 
 
 def unreadable() -> None:
@@ -163,11 +163,11 @@ for number in range(3):
 
 
 def test_all_calls_are_made_before_a_program_ends(tmp_path: Path) -> None:
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", FORGETFUL, tmp_path],
         cwd=ROOT, capture_output=True, timeout=60, check=False,
     )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, b"")
+    assert (completed.returncode, completed.stderr) == (0, b"")
     assert len(list(tmp_path.iterdir())) == 3
 
 
@@ -194,7 +194,7 @@ def noted() -> None:
         notes.write(f"{os.getpid()}\n")
 
 
-def both(workers: Workers, call: Callable[[str], int]) -> list[Future[int]]:
+def on_both_workers(workers: Workers, call: Callable[[str], int]) -> list[Future[int]]:
     """Calls that run in two processes, as they wait for each other."""
     futures = [workers.submit(call, name) for name in ("first", "other")]
     folder = Path(os.environ["NOTES"]).parent
@@ -208,7 +208,7 @@ def lasting(name: str) -> int:
     folder = Path(os.environ["NOTES"]).parent
     (folder / name).write_text(str(os.getpid()))
     until = time.monotonic() + 20
-    while not all((folder / one).exists() for one in ("first", "other")) and time.monotonic() < until:
+    while not all((folder / name).exists() for name in ("first", "other")) and time.monotonic() < until:
         time.sleep(0.01)
     return os.getpid()
 
@@ -226,7 +226,7 @@ def test_several_processes_are_copies_of_one_that_prepared(
 ) -> None:
     monkeypatch.setenv("NOTES", str(tmp_path / "notes"))
     workers = Workers(2, prepare=noted)
-    pids = {future.result(20) for future in both(workers, lasting)}
+    pids = {future.result(20) for future in on_both_workers(workers, lasting)}
     [prepared] = (tmp_path / "notes").read_text().split()
     assert len(pids | {int(prepared)}) == 3
     os.kill(int(prepared), signal.SIGKILL)  # the others end too, and a new one prepares
@@ -242,7 +242,7 @@ def test_processes_end_at_once_in_the_middle_of_a_call(
 ) -> None:
     monkeypatch.setenv("NOTES", str(tmp_path / "notes"))
     workers = Workers(2, prepare=os.getpid)
-    calls = [*both(workers, endless), workers.submit(os.getpid)]
+    calls = [*on_both_workers(workers, endless), workers.submit(os.getpid)]
     workers.shutdown(wait=False)
     for call in calls:
         with pytest.raises((WorkerEnded, CancelledError)):
@@ -253,9 +253,9 @@ def test_processes_end_at_once_in_the_middle_of_a_call(
 PARENT = """
 import os, signal
 from inspector.fleet.workers import Workers
-from tests.fleet.test_workers import both, endless
+from tests.fleet.test_workers import on_both_workers, endless
 workers = Workers(2, prepare=os.getpid)
-both(workers, endless)
+on_both_workers(workers, endless)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 

@@ -24,17 +24,17 @@ def test_the_last_look_is_that_of_the_whole_capture_and_earlier_ones_do_not_chan
     for start in steps:
         stop = min(start + steps.step, len(capture.events))
         live.receive(capture.events[start:stop])
-        seen = live.inspect()
-        earlier.append((seen, audit_dict(seen)))
-        assert "disconnected" not in {str(finding.kind) for finding in seen.findings}
+        inspection = live.inspect()
+        earlier.append((inspection, audit_dict(inspection)))
+        assert "disconnected" not in {str(finding.kind) for finding in inspection.findings}
     live.receive([], capture.end)
     if capture.end is not None:
         assert audit_dict(live.inspect()) == audit_dict(inspect(capture, name=name))
-    assert [audit_dict(seen) for seen, _ in earlier] == [row for _, row in earlier]
+    assert [audit_dict(inspection) for inspection, _ in earlier] == [row for _, row in earlier]
 
 
 def test_nothing_follows_the_end() -> None:
-    capture = next(each for each in CAPTURES.values() if each.end is not None)
+    capture = next(recorded for recorded in CAPTURES.values() if recorded.end is not None)
     live = LiveInspection(capture.header)
     live.receive(capture.events, capture.end)
     with pytest.raises(InspectorError, match="has ended"):
@@ -86,5 +86,5 @@ def test_a_recording_without_its_end_is_unfinished_and_another_file_may_be_an_ex
     assert row["findings"] == []
     assert row["verdict"]["level"] == "unknown"
     assert ("The recording has no last line" in " ".join(row["notes"])) is recorded
-    whole = audit_dict(inspect(Capture(header=header, events=[Event(chunk), Event("[DONE]")])))
-    assert not whole["unfinished"]
+    rows = audit_dict(inspect(Capture(header=header, events=[Event(chunk), Event("[DONE]")])))
+    assert not rows["unfinished"]

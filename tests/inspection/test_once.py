@@ -97,7 +97,7 @@ print(sum("expression" in vars(expression) for expression in expressions), len(e
 """
 
 
-def alone(name: str) -> tuple[int, int, int, int]:
+def counts_for(name: str) -> tuple[int, int, int, int]:
     """Findings of a fixture, catalogues read, expressions compiled, and expressions of the catalogue."""
     command = [sys.executable, "-c", _IN_A_PROCESS, str(FIXTURES / f"{name}.jsonl")]
     printed = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout
@@ -106,12 +106,12 @@ def alone(name: str) -> tuple[int, int, int, int]:
 
 
 def test_a_capture_without_findings_reads_no_catalogue() -> None:
-    findings, catalogues, compiled, _ = alone("chat-whole-vllm-0.14.1")
+    findings, catalogues, compiled, _ = counts_for("chat-whole-vllm-0.14.1")
     assert (findings, catalogues, compiled) == (0, 0, 0)
 
 
 def test_few_expressions_are_compiled_for_one_stream() -> None:
-    findings, catalogues, compiled, expressions = alone("chat-unexpected-token-12606-vllm-0.13.0")
+    findings, catalogues, compiled, expressions = counts_for("chat-unexpected-token-12606-vllm-0.13.0")
     assert findings
     assert catalogues == 1
     assert compiled * 20 < expressions

@@ -73,8 +73,8 @@ def test_what_no_finding_explains_may_show_in_the_text_of_the_response() -> None
 
 
 def test_words_of_the_model_in_a_complete_response_accuse_nobody() -> None:
-    said = "Unexpected token 200002 while expecting start token 200006"
-    ids = [200005, 17196, 200008, *encode(said), 200002]
+    quoted_error = "Unexpected token 200002 while expecting start token 200006"
+    ids = [200005, 17196, 200008, *encode(quoted_error), 200002]
     diagnosis, _ = of_content(json.dumps(ids).encode(), "ids")
     assert diagnosis.outcome is DiagnosisOutcome.NOTHING
     assert diagnosis.proven
@@ -88,10 +88,10 @@ def test_a_list_of_token_ids_is_a_capture() -> None:
 
 def test_a_response_in_an_issue_is_diagnosed_where_its_text_says_nothing() -> None:
     response = json.dumps(CALLED, indent=2)
-    alone, _ = of_content(response.encode(), "dump")
+    pasted_dump, _ = of_content(response.encode(), "dump")
     text = f"### What happens\n\nNo call arrives.\n\n```json\n{response}\n```\n"
     diagnosis, _ = of_content(text.encode(), "issue.md")
-    assert diagnosis.answers[0].issue.id == alone.answers[0].issue.id
+    assert diagnosis.answers[0].issue.id == pasted_dump.answers[0].issue.id
     cut = answer('{"city": "Par').decode()
     broken = f"Why?\n\n```json\n{cut}\n```\n"
     diagnosis, capture = of_content(broken.encode(), "issue.md")
@@ -141,9 +141,9 @@ def test_anything_else_is_text(content: bytes) -> None:
 def test_a_broken_capture_and_several_are_refused() -> None:
     with pytest.raises(CaptureError):
         of_content(b'{"harmony_capture": "x"}\n', "broken")
-    one = (ROOT / "fixtures" / "chat-whole-vllm-0.14.1.jsonl").read_bytes()
+    content = (ROOT / "fixtures" / "chat-whole-vllm-0.14.1.jsonl").read_bytes()
     with pytest.raises(CaptureError, match="split the file"):
-        of_content(one + one, "two")
+        of_content(content + content, "two")
 
 
 def response(fingerprint: str = "vllm-0.27.1-tp1", **message: object) -> str:

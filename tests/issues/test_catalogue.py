@@ -183,20 +183,20 @@ def own(
 
 @pytest.mark.parametrize("by", ["option", "environment"])
 def test_entries_of_ones_own_are_known_issues_too(by: str, tmp_path: Path) -> None:
-    done = own(tmp_path, "diagnose", content=written(ENTRY), text="Error: this very text\n", by=by)
-    assert (done.returncode, done.stderr) == (1, "")
-    assert "an-issue: Something fails" in done.stdout
+    completed = own(tmp_path, "diagnose", content=written(ENTRY), text="Error: this very text\n", by=by)
+    assert (completed.returncode, completed.stderr) == (1, "")
+    assert "an-issue: Something fails" in completed.stdout
 
 
 def test_an_own_entry_may_not_take_the_id_of_another(tmp_path: Path) -> None:
-    taken = catalogue()[0].id
-    done = own(tmp_path, "audit", str(CAPTURE), content=written({**ENTRY, "id": taken}))
-    assert done.returncode == 2
-    assert done.stderr == f"inspector: {tmp_path / 'own.yaml'}: id is used twice - at `{taken}`\n"
+    used_id = catalogue()[0].id
+    completed = own(tmp_path, "audit", str(CAPTURE), content=written({**ENTRY, "id": used_id}))
+    assert completed.returncode == 2
+    assert completed.stderr == f"inspector: {tmp_path / 'own.yaml'}: id is used twice - at `{used_id}`\n"
 
 
 def test_an_own_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "inspector", "audit", str(CAPTURE), "--issues", str(tmp_path / "none")]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120, check=False)
-    assert done.returncode == 2
-    assert "the file of known issues cannot be read (No such file or directory)" in done.stderr
+    completed = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120, check=False)
+    assert completed.returncode == 2
+    assert "the file of known issues cannot be read (No such file or directory)" in completed.stderr

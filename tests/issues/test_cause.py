@@ -11,7 +11,7 @@ from inspector.issues.findings.cause import Cause
 from tools.cause_rates import Mode, as_mode
 
 
-def cause(name: str, mode: Mode = Mode.WHOLE) -> Cause:
+def cause(name: str, mode: Mode = Mode.FULL) -> Cause:
     named = inspect(as_mode(load(FIXTURES / f"{name}.jsonl"), mode)).cause
     assert named is not None
     return named

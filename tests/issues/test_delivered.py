@@ -9,19 +9,19 @@ import pytest
 from inspector.files.store import FIXTURES, load
 from inspector.inspection.inspection import inspect
 from inspector.issues.catalogue.issue import Side
-from tests.support.faults import Fault, Piece, Response, capture_of, faulty, responses
+from tests.support.faults import FaultPiece, FaultResponse, PieceFault, capture_of, faulty, responses
 from tests.support.tiers import choose
 
 RESPONSES = choose(40, 120)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class FaultCase:
     """A response with one fault, and the causes that are named for it."""
 
-    right: Response
-    wrong: Response
-    fault: Fault
+    right: FaultResponse
+    wrong: FaultResponse
+    fault: PieceFault
     streamed: bool
     version: str | None
     named: frozenset[str]
@@ -33,10 +33,10 @@ class Case:
         """The messages of the content, in order."""
         return sorted({piece.message for piece in self.right.pieces if piece.field == "content"})
 
-    def arrived(self, holds: Callable[[Piece], bool]) -> bool:
+    def arrived(self, is_in: Callable[[FaultPiece], bool]) -> bool:
         """Whether some text arrived unchanged in its field."""
         pieces = set(self.right.pieces).intersection(self.wrong.pieces)
-        return any(piece.text.strip() and holds(piece) for piece in pieces)
+        return any(piece.text.strip() and is_in(piece) for piece in pieces)
 
     def arrived_of(self, channel: str, recipient: str | None) -> bool:
         """The same of messages with a header; the recipient is compared by its beginning."""
@@ -49,7 +49,7 @@ class Case:
         )
 
 
-DISPROVED: Mapping[str, Callable[[Case], bool]] = {
+DISPROVED: Mapping[str, Callable[[FaultCase], bool]] = {
     # The deliverer names every call.
     "tool-parser-flags-missing": lambda case: bool(case.right.calls),
     "call-without-offered-tools": lambda case: bool(case.right.calls),
@@ -64,31 +64,31 @@ DISPROVED: Mapping[str, Callable[[Case], bool]] = {
         or case.arrived(lambda piece: piece.message in case.answers[:-1])
         or not case.arrived(lambda piece: piece.message in case.answers[-1:])
     ),
-    "chat-tool-tail-next-index": lambda case: not case.streamed or case.fault is not Fault.MISFILE,
+    "chat-tool-tail-next-index": lambda case: not case.streamed or case.fault is not PieceFault.MISFILE,
     "chat-stream-multi-channel-chunk": lambda case: (
-        not case.streamed or case.fault in {Fault.GARBLE, Fault.DUPLICATE}
+        not case.streamed or case.fault in {PieceFault.GARBLE, PieceFault.DUPLICATE}
     ),
     "stream-interval-tool-arguments": lambda case: (
-        not case.streamed or case.fault in {Fault.GARBLE, Fault.DUPLICATE}
+        not case.streamed or case.fault in {PieceFault.GARBLE, PieceFault.DUPLICATE}
     ),
 }
 """By issue, what shows that a server does not have it, by what was delivered here."""
 
 
 @pytest.fixture(scope="module")
-def cases() -> list[Case]:
+def cases() -> list[FaultCase]:
     """Each random response with each fault, streamed and not."""
     random = Random(11)  # noqa: S311 -- the same responses in every run
-    stream, found = responses(random), []
+    stream, fault_cases = responses(random), []
     for _ in range(RESPONSES):
         right = next(stream)
-        for fault in Fault:
+        for fault in PieceFault:
             for streamed in (True, False):
                 wrong, version = faulty(right, fault, random), random.choice([None, "0.33.0"])
                 inspection = inspect(capture_of(wrong, random, streamed=streamed, version=version))
                 answers = [ranked[0].issue for ranked in inspection.matches.answers if ranked]
-                found.append(
-                    Case(
+                fault_cases.append(
+                    FaultCase(
                         right=right,
                         wrong=wrong,
                         fault=fault,
@@ -100,10 +100,10 @@ def cases() -> list[Case]:
                         accused=answers[0].sides[0] if answers else None,
                     )
                 )
-    return found
+    return fault_cases
 
 
-def test_no_cause_is_named_that_the_response_disproves(cases: list[Case]) -> None:
+def test_no_cause_is_named_that_the_response_disproves(cases: list[FaultCase]) -> None:
     wrong = [
         (name, str(case.fault), case.streamed, case.version)
         for case in cases
@@ -113,7 +113,7 @@ def test_no_cause_is_named_that_the_response_disproves(cases: list[Case]) -> Non
     assert wrong == []
 
 
-def test_no_fault_of_a_release_is_named_for_what_no_release_does(cases: list[Case]) -> None:
+def test_no_fault_of_a_release_is_named_for_what_no_release_does(cases: list[FaultCase]) -> None:
     newest = [case for case in cases if case.version == "0.33.0"]
     assert all(case.accused is not Side.SERVER for case in newest)
     named = sum(bool(case.named) for case in cases)

@@ -66,7 +66,7 @@ def test_requests_are_those_to_endpoints_that_generate(line: str, request_: tupl
 
 
 @pytest.mark.parametrize(
-    ("line", "is_one"),
+    ("line", "is_exception"),
     [
         ("openai_harmony.HarmonyError: Unknown role: x", True),
         ("KeyError: 'python'", True),
@@ -77,8 +77,8 @@ def test_requests_are_those_to_endpoints_that_generate(line: str, request_: tupl
         ("  ValueError: indented", False),
     ],
 )
-def test_an_exceptions_last_line_is_known(line: str, is_one: bool) -> None:
-    assert bool(exception_of(line)) is is_one
+def test_an_exceptions_last_line_is_known(line: str, is_exception: bool) -> None:
+    assert bool(exception_of(line)) is is_exception
 
 
 def test_a_frame_names_file_and_line() -> None:

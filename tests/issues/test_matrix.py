@@ -9,7 +9,7 @@ from inspector.analysis.audit import explain
 from inspector.analysis.audit.facts import Missing
 from inspector.issues.catalogue.table import issues
 from inspector.matrix.results import MatrixRun, all_runs
-from tests.support.matrix import Seen, seen, seen_with_script
+from tests.support.matrix import MatrixInspection, inspections_of, inspections_with_script
 
 REFUSALS = {Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER}
 LOSSES = {Kind.DROPPED, Kind.MISROUTED, Kind.GARBLED, Kind.REORDERED, Kind.DUPLICATED}
@@ -24,15 +24,15 @@ WITHOUT_ENTRY = {
 """With the lab's ids these malformed streams show losses that no entry explains as a whole; without them the
 stream's own evidence names one (test_first_causes)."""
 
-Run = tuple[MatrixRun, Sequence[Seen]]
+Run = tuple[MatrixRun, Sequence[MatrixInspection]]
 
 
 @pytest.fixture(scope="module", params=all_runs(), ids=lambda run: run.name)
 def inspected(request: pytest.FixtureRequest) -> Run:
     """A run with its captures of one turn; the script stands in for ids that Responses does not send."""
-    one_turn = [row for row in seen(request.param) if len(row.script.turns) == 1]
-    sent = [row for row in one_turn if row.endpoint is not Endpoint.RESPONSES]
-    return request.param, [*sent, *seen_with_script(request.param)]
+    single_turn = [row for row in inspections_of(request.param) if len(row.script.turns) == 1]
+    sent = [row for row in single_turn if row.endpoint is not Endpoint.RESPONSES]
+    return request.param, [*sent, *inspections_with_script(request.param)]
 
 
 @pytest.mark.sweep

@@ -18,7 +18,7 @@ from tools.cause_rates import Mode, as_mode
 
 OF_VLLM = re.compile(r"vLLM|\b0\.[123]\d\b|--(?:tool|reasoning|enable|enforce|override|generation|stream)")
 LINK = re.compile(r"https://[^/]+/[^/]+/vllm/")
-OTHERS = [engine for engine in ENGINES if not engine.is_among({DEFAULT.program})]
+OTHER_ENGINES = [engine for engine in ENGINES if not engine.is_among({DEFAULT.program})]
 RUNS = load_runs(FIXTURES / "matrix" / OTHER_SERVERS)
 DYNAMO = [run for run in RUNS if run.front_end == "dynamo"]
 
@@ -48,7 +48,7 @@ def test_a_named_server_gets_no_advice_for_vllm(run: MatrixRun) -> None:
     assert wrong == set()
 
 
-@pytest.mark.parametrize("engine", OTHERS, ids=lambda engine: engine.name)
+@pytest.mark.parametrize("engine", OTHER_ENGINES, ids=lambda engine: engine.name)
 def test_no_entry_that_a_capture_of_another_server_shows_advises_flags_of_vllm(engine: Engine) -> None:
     wrong = []
     for issue in catalogue():

@@ -17,7 +17,7 @@ from inspector.issues.catalogue.versions import as_version
 from inspector.matrix.results import STAND_IN, load_runs, version_key
 from inspector.protocol.engines import DEFAULT, ENGINES
 from tests.support.entries import ENTRY, written
-from tests.support.streams import GOOD, chat
+from tests.support.streams import CLEAN, chat
 from tools.make_measured import measured_table
 
 CROSSING = "chat-stream-multi-channel-chunk"
@@ -68,10 +68,10 @@ def test_a_step_is_given_only_in_the_situation_that_it_is_for() -> None:
         "Compare the counts.",
         "Send it again.",
     )
-    cut, whole = (read(chat(GOOD, finish=finish)) for finish in ("length", "stop"))
+    cut, stopped = (read(chat(CLEAN, finish=finish)) for finish in ("length", "stop"))
     at_limit = Situation(reading=cut, token_ids=True, endpoint=Endpoint.RESPONSES)
     assert steps_for(issue, at_limit) == ("Raise max_tokens.", "Send it again.")
-    assert steps_for(issue, Situation(reading=whole, token_ids=True))[0] == "Compare the counts."
+    assert steps_for(issue, Situation(reading=stopped, token_ids=True))[0] == "Compare the counts."
 
 
 def chosen(steps: Sequence[object], request: Mapping[str, object]) -> tuple[str, ...]:
@@ -138,7 +138,7 @@ def test_the_end_of_a_response_is_read_from_its_finish_reason(finish: str | None
     names = ("ended_by_model", "ended_at_limit", "end_unknown")
     steps = [{"when": [name], "step": f"{name}."} for name in names]
     [issue] = read_catalogue(written({**ENTRY, "steps": steps}))
-    assert steps_for(issue, situation_of(read(chat(GOOD, finish=finish)))) == (f"{name}.",)
+    assert steps_for(issue, situation_of(read(chat(CLEAN, finish=finish)))) == (f"{name}.",)
 
 
 def test_a_server_past_every_upgrade_is_told_to_report() -> None:
@@ -151,14 +151,14 @@ def test_a_server_past_every_upgrade_is_told_to_report() -> None:
 def test_an_upgrade_is_the_first_release_measured_right_for_the_class_of_stream() -> None:
     issue = issues()[CROSSING]
 
-    def told(**situation: object) -> str:
+    def upgrade_of(**situation: object) -> str:
         return first_step(issue, Situation(**situation))  # type: ignore[arg-type]
 
     with_calls = "Upgrade to vLLM 0.24.0 or newer, the first release measured"
-    assert told(version="0.14.1", endpoint=Endpoint.CHAT, calls=True).startswith(with_calls)
-    assert told(version="0.14.1", endpoint=Endpoint.CHAT).startswith(with_calls)
-    assert told(version="0.14.1").startswith(with_calls)
-    without = told(version="0.14.1", endpoint=Endpoint.CHAT, calls=False)
+    assert upgrade_of(version="0.14.1", endpoint=Endpoint.CHAT, calls=True).startswith(with_calls)
+    assert upgrade_of(version="0.14.1", endpoint=Endpoint.CHAT).startswith(with_calls)
+    assert upgrade_of(version="0.14.1").startswith(with_calls)
+    without = upgrade_of(version="0.14.1", endpoint=Endpoint.CHAT, calls=False)
     assert without.startswith("Upgrade to vLLM 0.15.1 or newer, the first release measured")
 
 
@@ -246,5 +246,5 @@ def test_a_stream_that_goes_on_may_still_call_a_function() -> None:
     reader = Reader(capture.header)
     reader.receive(capture.events[:3])
     assert situation_of(reader.reading()).calls is None
-    whole = read(capture)
-    assert situation_of(whole).calls is bool(whole.choice.expected.calls)
+    reading = read(capture)
+    assert situation_of(reading).calls is bool(reading.choice.expected.calls)

@@ -156,11 +156,11 @@ def test_the_first_error_of_a_text_comes_before_what_follows_from_it() -> None:
 
 def test_an_unknown_failure_is_called_unknown_with_the_closest_entries_where_the_text_is_about_ours() -> None:
     error = "RuntimeError: Unknown roll of the dice: snake eyes"
-    alone, on_ours = diagnose_text(error), diagnose_text(f"gpt-oss-20b: {error}")
-    assert alone.sentence.startswith("Unknown: no known issue produces “RuntimeError: Unknown roll")
-    assert (alone.sides, alone.answers) == ((), ())
-    assert "Nothing in this text is from vLLM or gpt-oss" in alone.next_step
-    assert (len(alone.closest), len(on_ours.closest)) == (0, 3)
+    unrelated, about_gpt_oss = diagnose_text(error), diagnose_text(f"gpt-oss-20b: {error}")
+    assert unrelated.sentence.startswith("Unknown: no known issue produces “RuntimeError: Unknown roll")
+    assert (unrelated.sides, unrelated.answers) == ((), ())
+    assert "Nothing in this text is from vLLM or gpt-oss" in unrelated.next_step
+    assert (len(unrelated.closest), len(about_gpt_oss.closest)) == (0, 3)
 
 
 @pytest.mark.parametrize("text", ["", "All is well.", "INFO 11-20 22:47:22 [x.py:1] Error rates are fine"])
@@ -508,7 +508,7 @@ def test_another_server_with_a_schema_has_the_step_that_leaves_it_out() -> None:
 
 
 def test_dynamo_is_recognized_by_its_name_beside_the_model() -> None:
-    named, other = (
+    named, unnamed = (
         diagnose_text(f"{words} loses the answer of gpt-oss").route for words in ("Dynamo", "torch dynamo")
     )
-    assert (named.id if named else None, other) == ("dynamo", None)
+    assert (named.id if named else None, unnamed) == ("dynamo", None)

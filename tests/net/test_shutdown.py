@@ -14,10 +14,10 @@ import pytest
 
 from inspector.files.store import load
 from inspector.inspection.inspection import inspect
-from tests.support.answers import CHAT, SAID
+from tests.support.answers import CHAT, STREAM_EVENTS
 from tests.support.listening import free_port
 from tests.support.programs import bounded
-from tests.support.raw_server import Asked, chunked, raw_server, stream
+from tests.support.raw_server import RawRequest, chunked, raw_server, stream
 
 ROOT = Path(__file__).parents[2]
 ENDS_WITHIN_S = 30
@@ -37,8 +37,8 @@ def address_of(process: "subprocess.Popen[str]", name: str, port: int) -> str:
 
 @pytest.mark.parametrize("name", ["dashboard", "tap"])
 def test_one_interrupt_ends_it_while_a_stream_is_open_and_blames_nobody(name: str, tmp_path: Path) -> None:
-    def endless(_: Asked) -> Iterator[bytes]:
-        yield from stream(SAID[:2], end=False)
+    def endless(_: RawRequest) -> Iterator[bytes]:
+        yield from stream(STREAM_EVENTS[:2], end=False)
         while not server.release.wait(0.05):
             yield chunked(b": \n\n")
 
@@ -72,19 +72,19 @@ def test_one_interrupt_ends_it_while_a_stream_is_open_and_blames_nobody(name: st
         with bounded(started) as process:
             try:
                 address = address_of(process, name, port)
-                came, ended = threading.Event(), threading.Event()
+                first_bytes, ended = threading.Event(), threading.Event()
 
                 def read() -> None:
                     try:
                         with httpx.stream("POST", address + CHAT, json={"model": "m"}, timeout=180) as answer:
                             for _ in answer.iter_raw():
-                                came.set()
+                                first_bytes.set()
                     except httpx.HTTPError:
                         ended.set()
 
                 reader = threading.Thread(target=read)
                 reader.start()
-                assert came.wait(120)
+                assert first_bytes.wait(120)
                 process.send_signal(signal.SIGINT)
                 process.wait(ENDS_WITHIN_S)
                 reader.join(10)

@@ -12,7 +12,7 @@ import inspector
 from inspector.files.store import builtin
 from pages.ui.charts import both_over_time
 from tests.support.pages import as_file, banner, drawn
-from tests.support.streams import GOOD, LEAK, chat, long_answer
+from tests.support.streams import CLEAN, LEAK, chat, long_answer
 from tests.support.strips import unpacked
 
 PAGE = str(Path(__file__).parents[2] / "pages" / "compare.py")
@@ -94,7 +94,10 @@ def test_a_link_to_a_capture_that_is_gone_compares_nothing_else_in_its_place(sid
 
 def test_uploaded_captures_can_be_compared() -> None:
     app = page()
-    files = [("good.jsonl", chat(GOOD, version="1.0.0")), ("leak.jsonl", chat(LEAK, version="0.9.0"))]
+    files = [
+        ("good.jsonl", chat(CLEAN, version="1.0.0")),
+        ("leak.jsonl", chat(LEAK, version="0.9.0")),
+    ]
     app.file_uploader[0].set_value(
         [(name, as_file(capture), "application/octet-stream") for name, capture in files]
     )
@@ -110,7 +113,7 @@ def test_uploaded_captures_can_be_compared() -> None:
 
 def test_files_that_come_one_by_one_take_the_left_side_then_the_right() -> None:
     app = page()
-    files = [(name, as_file(chat(GOOD, version=name)), "") for name in ("a.jsonl", "b.jsonl", "c.jsonl")]
+    files = [(name, as_file(chat(CLEAN, version=name)), "") for name in ("a.jsonl", "b.jsonl", "c.jsonl")]
     for count, expected in enumerate(
         (
             ["a.jsonl", "chat-tool-call-leak-vllm-0.14.1"],
@@ -126,7 +129,7 @@ def test_files_that_come_one_by_one_take_the_left_side_then_the_right() -> None:
 def test_files_uploaded_while_servers_are_asked_are_compared() -> None:
     app = page()
     app.segmented_control(key="compare_from").set_value("Ask two servers").run()
-    files = [(name, as_file(chat(GOOD, version=name)), "") for name in ("a.jsonl", "b.jsonl")]
+    files = [(name, as_file(chat(CLEAN, version=name)), "") for name in ("a.jsonl", "b.jsonl")]
     app.file_uploader[0].set_value(files).run()
     assert not app.exception
     assert sides(app) == ["a.jsonl", "b.jsonl"]
@@ -154,7 +157,7 @@ def test_every_pair_with_the_first_capture_is_drawn() -> None:
 
 def test_both_sides_are_drawn_on_one_axis_of_time() -> None:
     sides = [
-        (name, inspector.inspect(chat(GOOD, gap_s=gap_s)).reading)
+        (name, inspector.inspect(chat(CLEAN, gap_s=gap_s)).reading)
         for name, gap_s in (("a", 0.5), ("b", 0.25))
     ]
     figure = both_over_time(sides, "light")

@@ -23,7 +23,7 @@ from pages.parts.live.request_form import matching
 from pages.ui.servers import server_of
 from tests.support.listening import free_port
 from tests.support.pages import banner, drawn
-from tests.support.raw_server import Answer, Asked, page, raw_server, sse, stream
+from tests.support.raw_server import Answer, RawRequest, page, raw_server, sse, stream
 
 ROOT = Path(__file__).parents[2]
 MODELS = '{"object": "list", "data": [{"id": "openai/gpt-oss-20b"}]}'
@@ -392,7 +392,7 @@ def _watched(run: str) -> dict[str, Any]:
 def test_a_server_that_hangs_does_not_hold_up_the_page() -> None:
     release, answered = Event(), Event()
 
-    def hang(_: Asked) -> list[bytes]:
+    def hang(_: RawRequest) -> list[bytes]:
         release.wait(60)
         answered.set()
         return [page(200, MODELS, "application/json")]

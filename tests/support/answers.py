@@ -6,25 +6,25 @@ from pathlib import Path
 from threading import Event
 
 from inspector.protocol.harmony.vocab import encode
-from tests.support.raw_server import Answer, Asked, sse, stream
+from tests.support.raw_server import Answer, RawRequest, sse, stream
 from tests.support.streams import chat_chunk
 
-__all__ = ["CHAT", "DONE", "SAID", "answering", "certificate", "counted"]
+__all__ = ["CHAT", "DONE_EVENT", "STREAM_EVENTS", "answering", "certificate", "counted"]
 
 CHAT = "/v1/chat/completions"
-SAID = [
+STREAM_EVENTS = [
     sse(chat_chunk(encode("<|channel|>analysis<|message|>"), {"role": "assistant"})),
     sse(chat_chunk(encode("Think"), {"reasoning": "Think"})),
     sse(chat_chunk(encode("<|end|><|start|>assistant<|channel|>final<|message|>"), {})),
     sse(chat_chunk(encode("Hi"), {"content": "Hi"})),
     sse(chat_chunk(encode("<|return|>"), {}, finish="stop")),
 ]
-DONE = sse("[DONE]")
+DONE_EVENT = sse("[DONE]")
 
 
 def answering(pieces: Iterable[bytes], *, end: bool = True, coding: str = "") -> dict[str, Answer]:
-    kept = list(pieces)
-    return {CHAT: lambda _: stream(kept, end=end, coding=coding)}
+    sent_pieces = list(pieces)
+    return {CHAT: lambda _: stream(sent_pieces, end=end, coding=coding)}
 
 
 def counted(requests: int) -> tuple[dict[str, Answer], Event]:
@@ -32,10 +32,10 @@ def counted(requests: int) -> tuple[dict[str, Answer], Event]:
     left = iter(range(requests - 1, -1, -1))
     reached = Event()
 
-    def answer(_: Asked) -> Iterator[bytes]:
+    def answer(_: RawRequest) -> Iterator[bytes]:
         if next(left, 0) == 0:
             reached.set()
-        return stream([*SAID, DONE])
+        return stream([*STREAM_EVENTS, DONE_EVENT])
 
     return {CHAT: answer}, reached
 

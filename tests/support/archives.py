@@ -27,12 +27,12 @@ IDS = [200005, 35644, 200008, 976, 200007, 200006, 173781, 200005, 17196, 200008
 def id_lists(folder: Path, count: int, ids: Sequence[int] = IDS) -> list[Path]:
     """That many lists of token IDs, each another one."""
     folder.mkdir(parents=True, exist_ok=True)
-    made = []
+    paths = []
     for number in range(count):
         path = folder / f"ids-{number:04d}.json"
         path.write_text(json.dumps([*ids[:3], 976 + number, *ids[4:]]))
-        made.append(path)
-    return made
+        paths.append(path)
+    return paths
 
 
 def items_of(
@@ -53,16 +53,16 @@ def scanned(out: Path, *places: str | Path, **options: Any) -> list[dict[str, An
 
 def rows_in(out: Path, table: Table = Table.CAPTURES) -> list[dict[str, Any]]:
     """The rows of the parts that count, in the order of their keys."""
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     for part in read_manifest(out).parts:
-        found += pq.read_table(out / f"{table.value}-{part}.parquet").to_pylist()
+        rows += pq.read_table(out / f"{table.value}-{part}.parquet").to_pylist()
     if table is Table.CAPTURES:
-        return sorted(found, key=lambda row: (row["path"], row["member"] or "", row["number"]))
-    return sorted(found, key=lambda row: (row["capture"], row["place"]))
+        return sorted(rows, key=lambda row: (row["path"], row["member"] or "", row["number"]))
+    return sorted(rows, key=lambda row: (row["capture"], row["place"]))
 
 
 def as_dicts(rows: Rows) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Rows by the names of their columns."""
-    captures = [dict(zip([one.name for one in CAPTURES], row, strict=True)) for row in rows.captures]
-    findings = [dict(zip([one.name for one in FINDINGS], row, strict=True)) for row in rows.findings]
+    captures = [dict(zip([column.name for column in CAPTURES], row, strict=True)) for row in rows.captures]
+    findings = [dict(zip([column.name for column in FINDINGS], row, strict=True)) for row in rows.findings]
     return captures, findings

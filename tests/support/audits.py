@@ -12,17 +12,17 @@ from tests.support.streams import CLOSED, Step
 
 __all__ = [
     "ANALYSIS",
+    "CLEAN",
     "FINAL",
-    "GOOD",
     "STOP",
     "asked",
     "brief",
     "call",
     "changed",
-    "found",
+    "findings_of",
     "opened",
     "response",
-    "said",
+    "text_step",
 ]
 
 ANALYSIS: Step = ("<|channel|>analysis<|message|>", {"role": "assistant", "content": ""})
@@ -34,7 +34,7 @@ FINAL: Step = ("<|end|><|start|>assistant<|channel|>final<|message|>", {})
 STOP: Step = ("<|return|>", {})
 
 
-def said(text: str, **delta: Any) -> Step:
+def text_step(text: str, **delta: Any) -> Step:
     return text, delta
 
 
@@ -50,37 +50,37 @@ def opened(name: str, *, first: bool = True) -> str:
     return f"{start}<|channel|>commentary to=functions.{name} <|constrain|>json<|message|>"
 
 
-def found(capture: Capture) -> list[Finding]:
+def findings_of(capture: Capture) -> list[Finding]:
     return audit(read(capture))
 
 
 def brief(findings: Sequence[Finding]) -> list[tuple[Kind, str | None, str | None, str | None]]:
-    return [(one.kind, one.field, one.generated, one.delivered) for one in findings]
+    return [(finding.kind, finding.field, finding.generated, finding.delivered) for finding in findings]
 
 
 def asked(capture: Capture, **request: Any) -> Capture:
     return replace(capture, header=replace(capture.header, request=request))
 
 
-GOOD: list[Step] = [
+CLEAN: list[Step] = [
     ANALYSIS,
-    said("Think", reasoning="Think", reasoning_content="Think"),
-    said(" hard.", reasoning=" hard.", reasoning_content=" hard."),
+    text_step("Think", reasoning="Think", reasoning_content="Think"),
+    text_step(" hard.", reasoning=" hard.", reasoning_content=" hard."),
     FINAL,
-    said("Yes", content="Yes"),
-    said(" sir", content=" sir"),
+    text_step("Yes", content="Yes"),
+    text_step(" sir", content=" sir"),
     STOP,
 ]
 
 
 def changed(**steps: Mapping[str, Any]) -> list[Step]:
-    """GOOD with the deltas of some steps, `_4=...`, replaced."""
-    return [(text, steps.get(f"_{number}", delta)) for number, (text, delta) in enumerate(GOOD)]
+    """CLEAN with the deltas of some steps, `_4=...`, replaced."""
+    return [(text, steps.get(f"_{number}", delta)) for number, (text, delta) in enumerate(CLEAN)]
 
 
-def response(output: Sequence[Mapping[str, Any]], *, request: Mapping[str, Any], **more: Any) -> Capture:
+def response(output: Sequence[Mapping[str, Any]], *, request: Mapping[str, Any], **members: Any) -> Capture:
     """A Responses stream whose deltas are lost on the way: only the final object came."""
-    body = {"status": "completed", "output": list(output), **more}
+    body = {"status": "completed", "output": list(output), **members}
     header = Header(endpoint=Endpoint.RESPONSES, status=200, request=request)
     event = Event(json.dumps({"type": "response.completed", "response": body}))
     return Capture(header=header, events=[event], end=CLOSED)

@@ -3,11 +3,11 @@
 from inspector.capture.capture import Endpoint
 from inspector.files.store import builtin, load
 
-__all__ = ["CAPTURES", "CHATS", "GROUND", "RESPONSES", "TEXT", "TOOL", "WHOLE"]
+__all__ = ["CAPTURES", "CHATS", "COMPLETE_CHAT", "GROUND", "RESPONSES", "TEXT", "TOOL"]
 
 CAPTURES = {row.name: load(row.path) for row in builtin()}
-CHATS = [name for name, one in CAPTURES.items() if one.header.endpoint is Endpoint.CHAT]
-WHOLE = "chat-whole-one-token-per-step-vllm-0.13.0"
+CHATS = [name for name, capture in CAPTURES.items() if capture.header.endpoint is Endpoint.CHAT]
+COMPLETE_CHAT = "chat-whole-one-token-per-step-vllm-0.13.0"
 RESPONSES = "responses-whole-vllm-0.14.1"
 TEXT = "Hello there! 👋🏽 How can I help?"
 

@@ -20,9 +20,9 @@ def inspector(*words: str | Path, stdin: bytes = b"") -> CompletedProcess[bytes]
     A start of Python with its imports takes ten times as long as most commands.
     """
     typed = io.TextIOWrapper(io.BufferedReader(io.BytesIO(stdin)), "utf-8")
-    said, told = io.BytesIO(), io.BytesIO()
-    output = io.TextIOWrapper(said, "utf-8", write_through=True)
-    errors = io.TextIOWrapper(told, "utf-8", "backslashreplace", write_through=True)
+    stdout, stderr = io.BytesIO(), io.BytesIO()
+    output = io.TextIOWrapper(stdout, "utf-8", write_through=True)
+    errors = io.TextIOWrapper(stderr, "utf-8", "backslashreplace", write_through=True)
     with (
         chdir(ROOT),
         patch.object(sys, "stdin", typed),
@@ -33,4 +33,4 @@ def inspector(*words: str | Path, stdin: bytes = b"") -> CompletedProcess[bytes]
             code = main([*map(str, words)])
         except SystemExit as end:  # of the parser: --help, or words that it does not know
             code = end.code if isinstance(end.code, int) else 2
-    return CompletedProcess([*words], code, said.getvalue(), told.getvalue())
+    return CompletedProcess([*words], code, stdout.getvalue(), stderr.getvalue())

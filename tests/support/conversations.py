@@ -53,7 +53,7 @@ _TOOL: Final = ToolDescription.new(
     "Weather of a city",
     parameters={"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
 )
-_KEPT: Final = RenderConversationConfig(auto_drop_analysis=False)
+_KEEP_ANALYSIS: Final = RenderConversationConfig(auto_drop_analysis=False)
 
 
 def conversations(count: int, seed: int = 1) -> Iterator[Conversation]:
@@ -75,11 +75,11 @@ def _messages(random: Random) -> Iterator[Message]:
     for _ in range(random.randint(1, 4)):
         yield Message.from_role_and_content(Role.USER, _text(random))
         for _ in range(random.randint(0, 2) if tools else 0):
-            yield _said("analysis", _text(random))
+            yield _assistant_message("analysis", _text(random))
             if random.random() < 0.2:
-                yield _said("commentary", _text(random))
+                yield _assistant_message("commentary", _text(random))
             yield (
-                _said("commentary", json.dumps({"city": _text(random)}))
+                _assistant_message("commentary", json.dumps({"city": _text(random)}))
                 .with_recipient("functions.get_weather")
                 .with_content_type(random.choice(("json", "<|constrain|>json")))
             )
@@ -89,11 +89,11 @@ def _messages(random: Random) -> Iterator[Message]:
                 .with_channel("commentary")
             )
         if random.random() < 0.8:
-            yield _said("analysis", _text(random))
-        yield _said("final", _text(random))
+            yield _assistant_message("analysis", _text(random))
+        yield _assistant_message("final", _text(random))
 
 
-def _said(channel: str, text: str) -> Message:
+def _assistant_message(channel: str, text: str) -> Message:
     return Message.from_role_and_content(Role.ASSISTANT, text).with_channel(channel)
 
 
@@ -109,7 +109,7 @@ def rendered(conversation: Conversation) -> list[int]:
 def training(conversation: Conversation) -> list[int]:
     """As a training row: it ends in `<|return|>`; a single turn keeps its reasoning."""
     turns = sum(message.author.role is Role.USER for message in conversation.messages)
-    config = _KEPT if turns == 1 else None
+    config = _KEEP_ANALYSIS if turns == 1 else None
     return list(encoding().render_conversation_for_training(conversation, config))
 
 
@@ -121,27 +121,27 @@ def harmony_messages(conversation: Conversation) -> list[dict[str, Any]]:
 
 def chat_messages(conversation: Conversation) -> list[dict[str, Any]]:
     """The same as OpenAI chat messages."""
-    found: list[dict[str, Any]] = []
+    messages: list[dict[str, Any]] = []
     thinking = ""
     for number, message in enumerate(conversation.messages):
         text = "".join(getattr(part, "text", "") for part in message.content)
         role = message.author.role
         if role is Role.SYSTEM:
-            found.append({"role": "system", "content": "You are a helpful assistant."})
+            messages.append({"role": "system", "content": "You are a helpful assistant."})
         elif role is Role.DEVELOPER:
-            found.append({"role": "developer", "content": "Be brief."})
+            messages.append({"role": "developer", "content": "Be brief."})
         elif role is Role.USER:
-            found.append({"role": "user", "content": text})
+            messages.append({"role": "user", "content": text})
         elif role is Role.TOOL:
-            found.append({"role": "tool", "tool_call_id": f"call_{number - 1}", "content": text})
+            messages.append({"role": "tool", "tool_call_id": f"call_{number - 1}", "content": text})
         elif message.channel == "analysis":
             thinking = text
         elif message.recipient is not None:
             call = {"name": "get_weather", "arguments": text}
             calls = [{"id": f"call_{number}", "type": "function", "function": call}]
-            found.append({"role": "assistant", "content": None, "thinking": thinking, "tool_calls": calls})
+            messages.append({"role": "assistant", "content": None, "thinking": thinking, "tool_calls": calls})
             thinking = ""
         elif message.channel == "final":
-            found.append({"role": "assistant", "content": text, "thinking": thinking})
+            messages.append({"role": "assistant", "content": text, "thinking": thinking})
             thinking = ""
-    return found
+    return messages

@@ -9,7 +9,7 @@ from inspector.analysis.audit import Code
 from inspector.capture.capture import CLOSED_BY, Capture, ClosedBy, End, Endpoint, Event, EventKind, Header
 from inspector.files.importers import sniff_and_read
 from inspector.protocol.harmony.vocab import encode
-from tests.support.streams import CLOSED, GOOD, LEAK, LOSS, Step, aborted, chat, chat_chunk
+from tests.support.streams import CLEAN, CLOSED, LEAK, LOSS, Step, aborted, chat, chat_chunk
 
 __all__ = ["CAPTURES", "RESPONSES", "answer", "answer_numbered", "by_rust", "call", "item", "response"]
 
@@ -36,10 +36,10 @@ def _id_list(text: str) -> Capture:
     return capture
 
 
-def item(kind: str, text: str, **more: Any) -> dict[str, Any]:
+def item(kind: str, text: str, **members: Any) -> dict[str, Any]:
     """An output item of Responses with a text."""
     part = "reasoning_text" if kind == "reasoning" else "output_text"
-    return {"type": kind, "id": f"{kind}_1", "content": [{"type": part, "text": text}], **more}
+    return {"type": kind, "id": f"{kind}_1", "content": [{"type": part, "text": text}], **members}
 
 
 def response(
@@ -57,26 +57,26 @@ def response(
     """
     kinds = {"message": "output_text", "reasoning": "reasoning_text"}
     added = output if streamed is None else streamed
-    told: list[Mapping[str, Any]] = [
-        {"type": "response.output_item.added", "output_index": number, "item": one}
-        for number, one in enumerate(added)
+    payloads: list[Mapping[str, Any]] = [
+        {"type": "response.output_item.added", "output_index": number, "item": added_item}
+        for number, added_item in enumerate(added)
     ]
     for number, text in deltas:
-        one = added[number]
-        kind = kinds.get(one["type"], f"{one['type']}_arguments")
-        place = {"output_index": number, "item_id": one["id"], "delta": text}
-        told.append({"type": f"response.{kind}.delta", **place})
-    told.extend(events)
+        added_item = added[number]
+        kind = kinds.get(added_item["type"], f"{added_item['type']}_arguments")
+        place = {"output_index": number, "item_id": added_item["id"], "delta": text}
+        payloads.append({"type": f"response.{kind}.delta", **place})
+    payloads.extend(events)
     status = final.setdefault("status", "completed")
-    told.append({"type": f"response.{status}", "response": {"output": list(output), **final}})
+    payloads.append({"type": f"response.{status}", "response": {"output": list(output), **final}})
     header = replace(RESPONSES, request=request or {})
-    stamped = [Event(json.dumps(one), (number + 1) * 0.01) for number, one in enumerate(told)]
+    stamped = [Event(json.dumps(payload), (number + 1) * 0.01) for number, payload in enumerate(payloads)]
     return Capture(header=header, events=stamped, end=CLOSED)
 
 
-def answer(sent: str, final: str, **more: Any) -> Capture:
+def answer(sent: str, final: str, **members: Any) -> Capture:
     """A Responses stream of one message, as it was streamed and as the final object has it."""
-    return response([item("message", final)], [(0, sent)], **more)
+    return response([item("message", final)], [(0, sent)], **members)
 
 
 def _two_calls(changed: Mapping[int, Mapping[str, Any]], request: Mapping[str, Any] | None = None) -> Capture:
@@ -92,7 +92,7 @@ def _two_calls(changed: Mapping[int, Mapping[str, Any]], request: Mapping[str, A
     return replace(capture, header=replace(capture.header, request=request or {}))
 
 
-def _one_call(request: Mapping[str, Any]) -> Capture:
+def _uncalled_tools(request: Mapping[str, Any]) -> Capture:
     """A chat stream with a call of the function g, to a request with more keys."""
     steps: list[Step] = [(_PLACE.format("g"), call(0, "", "g")), ("{}", call(0, "{}")), ("<|call|>", {})]
     capture = chat(steps)
@@ -144,7 +144,7 @@ def _logprobs(counted: int) -> Capture:
     }
     data = [json.dumps(chunk), chat_chunk(None, {}, finish="stop"), "[DONE]"]
     header = Header(endpoint=Endpoint.CHAT, status=200)
-    return Capture(header=header, events=[Event(one) for one in data], end=CLOSED)
+    return Capture(header=header, events=[Event(payload) for payload in data], end=CLOSED)
 
 
 def _halves() -> Capture:
@@ -156,13 +156,15 @@ def _halves() -> Capture:
         chat_chunk(encode("<|return|>"), {}, finish="stop"),
         "[DONE]",
     ]
-    return Capture(header=Header(endpoint=Endpoint.CHAT), events=[Event(one) for one in data], end=CLOSED)
+    return Capture(
+        header=Header(endpoint=Endpoint.CHAT), events=[Event(payload) for payload in data], end=CLOSED
+    )
 
 
 def _with_prompt(prompt: str) -> Capture:
-    whole = chat(GOOD)
+    complete = chat(CLEAN)
     first = Event(json.dumps({"prompt_token_ids": encode(prompt), "choices": []}), 0.0)
-    return replace(whole, events=[first, *whole.events])
+    return replace(complete, events=[first, *complete.events])
 
 
 def _error_page() -> Capture:
@@ -185,22 +187,28 @@ _UNKNOWN_ROLE = "Unknown role: assistantary"
 _NOT_START = "Unexpected token 12606 while expecting start token 200006"
 
 CAPTURES: Final[Mapping[Code, Sequence[Capture]]] = {
-    Code.TOKEN_REJECTED: [chat([*GOOD[:2], ("comment", {})])],
+    Code.TOKEN_REJECTED: [chat([*CLEAN[:2], ("comment", {})])],
     Code.HEADER_REJECTED: [
-        chat([*GOOD[:2], ("<|start|>assistantary<|channel|>final<|message|>Sunny", {}), GOOD[3]]),
         chat(
             [
-                *GOOD[:2],
+                *CLEAN[:2],
+                ("<|start|>assistantary<|channel|>final<|message|>Sunny", {}),
+                CLEAN[3],
+            ]
+        ),
+        chat(
+            [
+                *CLEAN[:2],
                 ("<|start|>assistantary<|message|>x<|end|>", {}),
                 ("<|start|>assistant" + _FINAL + "Yes", {"content": "Yes"}),
-                GOOD[3],
+                CLEAN[3],
             ]
         ),
     ],
     Code.PROMPT_REJECTED: [_with_prompt("<|start|>user<|message|>x<|end|>oops")],
     Code.SERVER_REJECTED_TOKEN: [
         aborted([_THINK, "Hm", "<|end|>"], _NOT_START),
-        aborted([_THINK + "Hm", "<|end|>"], _NOT_START, each=False),
+        aborted([_THINK + "Hm", "<|end|>"], _NOT_START, event_per_token=False),
         aborted([_THINK, "Hm"], _NOT_START),
         aborted([_THINK, "Hm", "<|end|>"], _NOT_START.replace("12606", "201088")),
     ],
@@ -211,7 +219,7 @@ CAPTURES: Final[Mapping[Code, Sequence[Capture]]] = {
             [_THINK + "Hm<|end|>", "<|start|>assistant"],
             "Unexpected EOS while waiting for message header to complete",
         ),
-        aborted([_THINK + "Hm<|end|>", "<|start|>assistant"], _UNKNOWN_ROLE, each=False),
+        aborted([_THINK + "Hm<|end|>", "<|start|>assistant"], _UNKNOWN_ROLE, event_per_token=False),
         aborted([_THINK, "Hm"], _UNKNOWN_ROLE),
         aborted([_THINK, "Hm"], "could not decode header"),
     ],
@@ -222,18 +230,24 @@ CAPTURES: Final[Mapping[Code, Sequence[Capture]]] = {
     ],
     Code.FRAMING_AS_TEXT: [
         chat(
-            [*GOOD[:2], ("<|start|>assistant<|channel|>fin", {"content": "<|start|>assistant<|channel|>fin"})]
+            [
+                *CLEAN[:2],
+                ("<|start|>assistant<|channel|>fin", {"content": "<|start|>assistant<|channel|>fin"}),
+            ]
         )
     ],
     Code.TEXT_REORDERED: [
-        chat([(_FINAL, {}), ("Yes", {"content": " sir"}), (" sir", {"content": "Yes"}), GOOD[3]])
+        chat([(_FINAL, {}), ("Yes", {"content": " sir"}), (" sir", {"content": "Yes"}), CLEAN[3]])
     ],
     Code.TEXT_CHANGED: [_halves()],
     Code.TEXT_REPEATED: [
-        chat([(_FINAL + "Yes", {"content": "Yes"}), (" sir", {"content": " sir sir"}), GOOD[3]], counted=True)
+        chat(
+            [(_FINAL + "Yes", {"content": "Yes"}), (" sir", {"content": " sir sir"}), CLEAN[3]],
+            counted=True,
+        )
     ],
-    Code.TEXT_INVENTED: [chat([*GOOD[:3], ("<|return|>", {"content": "Bye!"})], counted=True)],
-    Code.EVENT_REPEATED: [_repeated(chat(GOOD, usage=14), 1), _repeated(answer_numbered("Hi"), 1)],
+    Code.TEXT_INVENTED: [chat([*CLEAN[:3], ("<|return|>", {"content": "Bye!"})], counted=True)],
+    Code.EVENT_REPEATED: [_repeated(chat(CLEAN, usage=14), 1), _repeated(answer_numbered("Hi"), 1)],
     Code.SEPARATOR_ADDED: [
         chat(
             [
@@ -246,12 +260,12 @@ CAPTURES: Final[Mapping[Code, Sequence[Capture]]] = {
     ],
     Code.NO_FIELD: [
         chat([("<|channel|>analysis to=python code<|message|>print(1)<|call|>", {})], finish="stop"),
-        chat([*GOOD[:2], ("<|start|>tool<|message|>Rain<|end|>", {}), *GOOD[2:]]),
+        chat([*CLEAN[:2], ("<|start|>tool<|message|>Rain<|end|>", {}), *CLEAN[2:]]),
     ],
     Code.NO_FIELD_DELIVERED: [
         chat([("<|channel|>analysis to=python code<|message|>print(1)<|call|>", {"content": "print(1)"})])
     ],
-    Code.REJECTED_SILENTLY: [chat([*GOOD[:2], ("comment here", {})])],
+    Code.REJECTED_SILENTLY: [chat([*CLEAN[:2], ("comment here", {})])],
     Code.CALL_LOST: [_two_calls({0: {}, 1: {}, 2: {}, 3: call(0, "", "g"), 4: call(0, "{}")})],
     Code.CALL_LEFT_OUT: [_two_calls({3: {}, 4: {}}, {"parallel_tool_calls": False})],
     Code.CALL_AS_TEXT: [
@@ -266,8 +280,8 @@ CAPTURES: Final[Mapping[Code, Sequence[Capture]]] = {
         response([{**_F, "arguments": "{}"}], [(0, "{}")], streamed=[{**_F, "name": ""}]),
     ],
     Code.CALL_NOT_OFFERED: [
-        _one_call({"tools": [{"type": "function", "function": {"name": name}} for name in "fhijk"]}),
-        _one_call({}),
+        _uncalled_tools({"tools": [{"type": "function", "function": {"name": name}} for name in "fhijk"]}),
+        _uncalled_tools({}),
         response(
             [{**_MCP, "server_label": "someone", "name": "someone", "arguments": "{}"}],
             [(0, "{}")],
@@ -341,8 +355,8 @@ CAPTURES: Final[Mapping[Code, Sequence[Capture]]] = {
     Code.ROLE_UNKNOWN: [
         _id_list("<|start|>assistantary to=functions.f<|channel|>commentary<|message|>{}<|call|>")
     ],
-    Code.ENDED_IN_REASONING: [chat(GOOD[:2]), chat(GOOD[:2], with_ids=False)],
-    Code.ENDED_WITH_EMPTY_ANSWER: [chat([*GOOD[:2], ("<|start|>assistant" + _FINAL + "<|return|>", {})])],
+    Code.ENDED_IN_REASONING: [chat(CLEAN[:2]), chat(CLEAN[:2], with_ids=False)],
+    Code.ENDED_WITH_EMPTY_ANSWER: [chat([*CLEAN[:2], ("<|start|>assistant" + _FINAL + "<|return|>", {})])],
     Code.ENDED_WITHOUT_TEXT: [chat([("", {})], with_ids=False)],
     Code.ENDED_WITH_UNSHOWN_CALL: [
         response(
@@ -366,12 +380,15 @@ CAPTURES: Final[Mapping[Code, Sequence[Capture]]] = {
         )
     ],
     Code.SERVER_ERROR: [_error_page(), aborted([_THINK, "Hm"], "CUDA out of memory.")],
-    Code.CUT: [chat(GOOD[:2], finish=None, done=False, end=_CUT), chat(GOOD[:2], finish=None, done=False)],
+    Code.CUT: [
+        chat(CLEAN[:2], finish=None, done=False, end=_CUT),
+        chat(CLEAN[:2], finish=None, done=False),
+    ],
     Code.CUT_AFTER_ERROR: [
         replace(aborted([_THINK, "Hm"], "boom"), events=aborted([_THINK, "Hm"], "boom").events[:-1], end=_CUT)
     ],
-    Code.CLOSED_BY_CLIENT: [chat(GOOD[:2], finish=None, done=False, end=_closed(ClosedBy.CLIENT))],
-    Code.CLOSED_BY_RECORDER: [chat(GOOD[:2], finish=None, done=False, end=_closed(ClosedBy.RECORDER))],
+    Code.CLOSED_BY_CLIENT: [chat(CLEAN[:2], finish=None, done=False, end=_closed(ClosedBy.CLIENT))],
+    Code.CLOSED_BY_RECORDER: [chat(CLEAN[:2], finish=None, done=False, end=_closed(ClosedBy.RECORDER))],
     Code.INCOMPLETE: [
         answer("Yes", "Yes", status="incomplete", incomplete_details={"reason": "content_filter"}),
         answer("Yes", "Yes", status="incomplete"),
@@ -386,14 +403,14 @@ CAPTURES: Final[Mapping[Code, Sequence[Capture]]] = {
             usage={"output_tokens": 7},
         )
     ],
-    Code.LIMIT_REACHED: [chat(GOOD[:3], finish="length", with_ids=False)],
+    Code.LIMIT_REACHED: [chat(CLEAN[:3], finish="length", with_ids=False)],
     Code.LIMIT_REACHED_UNREPORTED: [
         answer("Yes", "Yes", request={"max_output_tokens": 8}, usage={"output_tokens": 8})
     ],
     Code.OPEN_AT_END: [
-        chat(GOOD[:1], finish="length"),
-        chat([*GOOD[:2], ("<|start|>assistant<|channel|>final<|return|>", {})]),
-        chat([*GOOD[:2], ("<|start|>assistant", {})], finish=None),
+        chat(CLEAN[:1], finish="length"),
+        chat([*CLEAN[:2], ("<|start|>assistant<|channel|>final<|return|>", {})]),
+        chat([*CLEAN[:2], ("<|start|>assistant", {})], finish=None),
     ],
     Code.TRANSCRIPT_UNPARSED: [
         _texts(
@@ -408,20 +425,23 @@ CAPTURES: Final[Mapping[Code, Sequence[Capture]]] = {
     Code.TOKEN_IN_TEXT: [_texts(content="Yes.<|return|>"), _texts(content="Yes<|message|>", reasoning="Hm.")],
     Code.TOKEN_IN_NAME: [_texts(name="lookup<|channel|>commentary")],
     Code.HEADER_WORD_IN_NAME: [_texts(name="lookupjson")],
-    Code.TEXT_WITHOUT_IDS: [chat([*GOOD[:3], ("<|return|>", {"content": "Bye!"})])],
-    Code.NO_FINISH_REASON: [chat(GOOD, finish=None)],
-    Code.NO_DONE: [chat(GOOD, done=False)],
-    Code.COUNT_ABOVE_SENT: [chat(GOOD, usage=17)],
+    Code.TEXT_WITHOUT_IDS: [chat([*CLEAN[:3], ("<|return|>", {"content": "Bye!"})])],
+    Code.NO_FINISH_REASON: [chat(CLEAN, finish=None)],
+    Code.NO_DONE: [chat(CLEAN, done=False)],
+    Code.COUNT_ABOVE_SENT: [chat(CLEAN, usage=17)],
     Code.COUNT_ABOVE_LOGPROBS: [_logprobs(1_000)],
-    Code.COUNT_BELOW_SENT: [chat(GOOD, usage=13), _logprobs(3)],
+    Code.COUNT_BELOW_SENT: [chat(CLEAN, usage=13), _logprobs(3)],
     Code.COUNT_UNEXPLAINED: [
         chat([("", {"content": "Hi"})], usage=1_500, with_ids=False),
         answer("Yes", "Yes", usage={"output_tokens": 100}),
         answer("Yes", "Yes", usage={"output_tokens": 8}),
     ],
     Code.OUT_OF_PROTOCOL: [
-        replace(chat(GOOD), events=[*chat(GOOD).events[:-1], Event("oops"), Event("[DONE]")]),
-        replace(chat(GOOD), events=[*chat(GOOD).events[:-1], Event("oops"), Event("[]"), Event("[DONE]")]),
+        replace(chat(CLEAN), events=[*chat(CLEAN).events[:-1], Event("oops"), Event("[DONE]")]),
+        replace(
+            chat(CLEAN),
+            events=[*chat(CLEAN).events[:-1], Event("oops"), Event("[]"), Event("[DONE]")],
+        ),
     ],
 }
 """By code: captures in which a finding of that code is found."""

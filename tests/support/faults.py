@@ -16,14 +16,14 @@ from inspector.capture.capture import Capture, End, Endpoint, Event, EventKind, 
 from inspector.protocol.harmony.vocab import Marker, encoding
 from tests.support.random_scripts import random_script
 
-__all__ = ["Fault", "Piece", "Response", "capture_of", "faulty", "response", "responses"]
+__all__ = ["FaultPiece", "FaultResponse", "PieceFault", "capture_of", "faulty", "response", "responses"]
 
 
 _CALL = "call"
 _SPECIAL = frozenset(map(encoding().decode, [[marker] for marker in Marker]))
 
 
-class Fault(StrEnum):
+class PieceFault(StrEnum):
     """What happens to one piece of delivered text."""
 
     DROP = "drop"
@@ -35,7 +35,7 @@ class Fault(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class FaultPiece:
     """Text of one token, and where it is delivered."""
 
     token: int
@@ -49,19 +49,19 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Response:
+class FaultResponse:
     """A completion and its delivery."""
 
     ids: Sequence[int]
-    pieces: Sequence[Piece]
+    pieces: Sequence[FaultPiece]
     calls: Mapping[int, tuple[int, str]]
     """By number of the call: the token before its body, and its name."""
 
 
-def response(ids: Sequence[int]) -> Response | None:
+def response(ids: Sequence[int]) -> FaultResponse | None:
     """What the contract delivers; None where the model is at fault, or some text has no field."""
     parser = StreamableParser(encoding(), role=Role.ASSISTANT)
-    pieces: list[Piece] = []
+    pieces: list[FaultPiece] = []
     calls: dict[int, tuple[int, str]] = {}
     fields: dict[int, str] = {}
     for token, token_id in enumerate(ids):
@@ -83,12 +83,12 @@ def response(ids: Sequence[int]) -> Response | None:
         if not fields[message] or text in _SPECIAL:
             return None
         if text:
-            pieces.append(Piece(token, fields[message], text, message, header))
+            pieces.append(FaultPiece(token, fields[message], text, message, header))
     texts = (_text(pieces, str(number)) for number in calls)
     cut = parser.state is not StreamState.EXPECT_START or "\ufffd" in encoding().decode(ids)
     if cut or not all(map(_is_json, texts)):
         return None
-    return Response(ids=ids, pieces=pieces, calls=calls)
+    return FaultResponse(ids=ids, pieces=pieces, calls=calls)
 
 
 def _field(role: Role | None, channel: str | None, recipient: str | None) -> str:
@@ -102,7 +102,7 @@ def _field(role: Role | None, channel: str | None, recipient: str | None) -> str
     return {"analysis": "reasoning", "commentary": "content", "final": "content"}.get(channel or "", "")
 
 
-def _text(pieces: Iterable[Piece], field: str) -> str:
+def _text(pieces: Iterable[FaultPiece], field: str) -> str:
     return "".join(piece.text for piece in pieces if piece.field == field)
 
 
@@ -114,27 +114,27 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def faulty(delivered: Response, fault: Fault, random: Random) -> Response:
+def faulty(delivered: FaultResponse, fault: PieceFault, random: Random) -> FaultResponse:
     """The response with a fault at a random piece."""
     pieces = list(delivered.pieces)
     at = random.randrange(len(pieces))
     piece = pieces[at]
     match fault:
-        case Fault.DROP:
+        case PieceFault.DROP:
             pieces[at : at + 1] = []
-        case Fault.GARBLE:
+        case PieceFault.GARBLE:
             pieces[at : at + 1] = [replace(piece, text="#" * len(piece.text))]
-        case Fault.MISFILE:
-            others = sorted({"reasoning", "content", *map(str, delivered.calls)} - {piece.field})
-            pieces[at : at + 1] = [replace(piece, field=random.choice(others))]
-        case Fault.TRUNCATE:
+        case PieceFault.MISFILE:
+            other_fields = sorted({"reasoning", "content", *map(str, delivered.calls)} - {piece.field})
+            pieces[at : at + 1] = [replace(piece, field=random.choice(other_fields))]
+        case PieceFault.TRUNCATE:
             pieces[at:] = [later for later in pieces[at:] if later.field != piece.field]
-        case Fault.DUPLICATE:
+        case PieceFault.DUPLICATE:
             pieces[at : at + 1] = [piece, piece]
     return replace(delivered, pieces=pieces)
 
 
-def responses(random: Random) -> Iterator[Response]:
+def responses(random: Random) -> Iterator[FaultResponse]:
     """Random well-formed completions with their delivery, without end."""
     while True:
         delivered = response(random_script(random))
@@ -143,7 +143,12 @@ def responses(random: Random) -> Iterator[Response]:
 
 
 def capture_of(
-    delivered: Response, random: Random, *, streamed: bool, version: str | None, owner: str | None = "vllm"
+    delivered: FaultResponse,
+    random: Random,
+    *,
+    streamed: bool,
+    version: str | None,
+    owner: str | None = "vllm",
 ) -> Capture:
     """The capture of a delivery; where it is streamed, with up to four tokens per event."""
     request: dict[str, Any] = {"model": "openai/gpt-oss-20b", "stream": streamed, "return_token_ids": True}
@@ -162,11 +167,11 @@ def capture_of(
     return Capture(header=header, events=events, end=End(at_s=1.0, cut=False))
 
 
-def _streamed(delivered: Response, random: Random) -> list[Event]:
-    most, start = random.choice([1, 1, 2, 4]), 0
+def _streamed(delivered: FaultResponse, random: Random) -> list[Event]:
+    longest_step, start = random.choice([1, 1, 2, 4]), 0
     payloads: list[Any] = []
     while start < len(delivered.ids):
-        tokens = range(start, start + random.randint(1, most))
+        tokens = range(start, start + random.randint(1, longest_step))
         start = tokens.stop
         ids = list(delivered.ids[tokens.start : tokens.stop])
         finish = ("tool_calls" if delivered.calls else "stop") if start >= len(delivered.ids) else None
@@ -177,7 +182,7 @@ def _streamed(delivered: Response, random: Random) -> list[Event]:
     return [Event(text, number * 0.01) for number, text in enumerate(data)]
 
 
-def _delta(delivered: Response, tokens: range) -> dict[str, Any]:
+def _delta(delivered: FaultResponse, tokens: range) -> dict[str, Any]:
     delta: dict[str, Any] = {}
     calls: dict[int, dict[str, Any]] = {
         number: {"index": number, "id": f"call_{number}", "type": "function", "function": {"name": name}}
@@ -198,7 +203,7 @@ def _delta(delivered: Response, tokens: range) -> dict[str, Any]:
     return delta
 
 
-def _body(delivered: Response) -> Event:
+def _body(delivered: FaultResponse) -> Event:
     calls = [
         {
             "id": f"call_{number}",

@@ -31,11 +31,11 @@ def lines(values: Iterable[object]) -> str:
     return "".join(f"{json.dumps(value)}\n" for value in values)
 
 
-def generated(ids: list[int], counted: int, **more: object) -> Mapping[str, object]:
+def generated(ids: list[int], counted: int, **members: object) -> Mapping[str, object]:
     """A result of SGLang's /generate."""
     stop = {"type": "stop", "matched": 200002}
     facts = {"id": "r1", "finish_reason": stop, "prompt_tokens": 3, "completion_tokens": counted}
-    return {"text": "Hi", "output_ids": ids, "meta_info": facts, **more}
+    return {"text": "Hi", "output_ids": ids, "meta_info": facts, **members}
 
 
 def batch_row(number: int, status: int, body: object) -> dict[str, object]:
@@ -55,7 +55,7 @@ DELTAS: list[dict[str, Any]] = [
 ]
 
 
-def ollama(message: dict[str, Any], **more: object) -> dict[str, Any]:
+def ollama(message: dict[str, Any], **members: object) -> dict[str, Any]:
     """A line of Ollama's /api/chat."""
     stamp = "2026-10-01T00:00:00Z"
     return {
@@ -63,7 +63,7 @@ def ollama(message: dict[str, Any], **more: object) -> dict[str, Any]:
         "created_at": stamp,
         "message": {"role": "assistant", **message},
         "done": False,
-        **more,
+        **members,
     }
 
 

@@ -19,13 +19,13 @@ __all__ = ["FOLDER", "NAMES", "file", "printed"]
 FOLDER: Final = ROOT / "tests" / "commands" / "golden"
 _CAPTURES: Final = {row.name: row.path.relative_to(ROOT).as_posix() for row in builtin()}
 _TOOL: Final = _CAPTURES["chat-tool-call-leak-vllm-0.14.1"]
-_WHOLE: Final = _CAPTURES["chat-whole-vllm-0.14.1"]
-_OTHERS: Final = {
+_COMPLETE: Final = _CAPTURES["chat-whole-vllm-0.14.1"]
+_OTHER_FILES: Final = {
     "several files": [
-        ["audit", _TOOL, _WHOLE],
-        ["report", _TOOL, "--against", _WHOLE, "--html", "-"],
-        ["compare", _TOOL, _WHOLE],
-        ["compare", _WHOLE, _CAPTURES["responses-whole-vllm-0.14.1"]],
+        ["audit", _TOOL, _COMPLETE],
+        ["report", _TOOL, "--against", _COMPLETE, "--html", "-"],
+        ["compare", _TOOL, _COMPLETE],
+        ["compare", _COMPLETE, _CAPTURES["responses-whole-vllm-0.14.1"]],
     ],
     "logs": [
         ["diagnose", "fixtures/logs/vllm-0.13.0.log.gz"],
@@ -46,7 +46,7 @@ Cell In[7], line 3
 HarmonyError: Unexpected token 200005 while expecting start token 200006
 """
 _POSTS: Final = ROOT / "tests" / "issues" / "posts.yaml"
-NAMES: Final = (*_CAPTURES, *_OTHERS, "texts")
+NAMES: Final = (*_CAPTURES, *_OTHER_FILES, "texts")
 
 _ELSEWHERE: Final = (
     r"(?s)<style>.*?</style>",
@@ -71,8 +71,8 @@ def printed(name: str) -> str:
 
 
 def _commands(name: str) -> list[list[str]]:
-    if name in _OTHERS:
-        return _OTHERS[name]
+    if name in _OTHER_FILES:
+        return _OTHER_FILES[name]
     path = _CAPTURES[name]
     if "-long-" in name:
         return [["audit", path], ["diagnose", path]]
@@ -85,25 +85,25 @@ def _commands(name: str) -> list[list[str]]:
 
 
 def _run(words: list[str], text: str = "") -> str:
-    done = inspector(*words, stdin=text.encode())
-    said = (done.stdout + done.stderr).decode()
+    completed = inspector(*words, stdin=text.encode())
+    printed = (completed.stdout + completed.stderr).decode()
     if "report" in words:
         for pattern in _ELSEWHERE:
-            said = re.sub(pattern, "", said)
+            printed = re.sub(pattern, "", printed)
     if "--html" in words:
-        said = re.sub(r"(?=<(?:h\d|p|dt|li|tr|pre|figcaption|polyline)\b)", "\n", said)
-    said = re.sub(r"(harmony-inspector|oss-harmony) \d[\w.]*", r"\1 *", said)  # of this environment
-    return f"$ inspector {' '.join(words)}\n{said}exit code {done.returncode}\n\n"
+        printed = re.sub(r"(?=<(?:h\d|p|dt|li|tr|pre|figcaption|polyline)\b)", "\n", printed)
+    printed = re.sub(r"(harmony-inspector|oss-harmony) \d[\w.]*", r"\1 *", printed)  # of this environment
+    return f"$ inspector {' '.join(words)}\n{printed}exit code {completed.returncode}\n\n"
 
 
 def _texts() -> Iterator[tuple[str, str]]:
     """A traceback of a notebook, one that was cut, and the first two texts of each kind of post."""
     yield "a notebook", _NOTEBOOK
     yield "a notebook, cut", _NOTEBOOK.partition("\n\n")[0]
-    seen: dict[str, int] = {}
+    count_by_kind: dict[str, int] = {}
     for post in _posts():
-        seen[post["kind"]] = seen.get(post["kind"], 0) + 1
-        if seen[post["kind"]] <= 2:
+        count_by_kind[post["kind"]] = count_by_kind.get(post["kind"], 0) + 1
+        if count_by_kind[post["kind"]] <= 2:
             yield post["link"], post["text"]
 
 

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp
 from inspector.capture.capture import Capture, End, Event, Header
 from inspector.commands.serving import uvicorn_server
 
-__all__ = ["Kept", "free_port", "listening"]
+__all__ = ["MemorySink", "free_port", "listening"]
 
 _RESERVED: set[int] = set()
 """Ports that `free_port` returned: a server listens on one only seconds later."""
@@ -31,11 +31,11 @@ def free_port() -> int:
 def listening(app: ASGIApp) -> Iterator[str]:
     """Serve an app on a free port; its address."""
     server = uvicorn_server(app)
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [taken]}, daemon=True)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         try:
-            yield f"http://127.0.0.1:{taken.getsockname()[1]}"
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:
             server.should_exit = True
             thread.join(120)
@@ -43,7 +43,7 @@ def listening(app: ASGIApp) -> Iterator[str]:
 
 
 @dataclass
-class Kept:
+class MemorySink:
     """A sink that keeps what is recorded, as captures in the order of their beginning."""
 
     headers: list[Header] = field(default_factory=list)

@@ -14,11 +14,11 @@ from inspector.matrix.scripts import Script
 from inspector.matrix.scripts import load as lab_scripts
 from tests.support.tiers import part
 
-__all__ = ["Seen", "seen", "seen_with_script"]
+__all__ = ["MatrixInspection", "inspections_of", "inspections_with_script"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class MatrixInspection:
     """What tests ask of an inspected capture; the whole of all of them would take too much memory."""
 
     script: Script
@@ -37,39 +37,39 @@ class Seen:
     """The field tables of its choices."""
 
 
-def _told(script: Script, score: Score, one: Inspection) -> Seen:
-    return Seen(
+def _from_inspection(script: Script, score: Score, inspection: Inspection) -> MatrixInspection:
+    return MatrixInspection(
         script=script,
-        endpoint=one.reading.header.endpoint,
+        endpoint=inspection.reading.header.endpoint,
         score=score,
-        findings=one.findings,
-        verdict=one.verdict,
-        stopped=one.rejection,
-        errors=[error.message for error in one.transmission.errors],
-        ids=one.reading.choice.tokens.ids,
-        has_final=one.reading.stream.final_object is not None,
-        fields=[field for choice in one.reading.choices for field in one.fields(choice)],
+        findings=inspection.findings,
+        verdict=inspection.verdict,
+        stopped=inspection.rejection,
+        errors=[error.message for error in inspection.transmission.errors],
+        ids=inspection.reading.choice.tokens.ids,
+        has_final=inspection.reading.stream.final_object is not None,
+        fields=[field for choice in inspection.reading.choices for field in inspection.fields(choice)],
     )
 
 
-def seen(run: MatrixRun) -> Sequence[Seen]:
+def inspections_of(run: MatrixRun) -> Sequence[MatrixInspection]:
     """A run with its captures as a user has them: nothing is known but what the server sent.
 
     By the tier it is a part of the captures; which one depends on the run.
     """
-    if run.name not in _SEEN:
-        _SEEN[run.name] = [
-            _told(_scripts()[name], run.scores[endpoint, name], inspector.inspect(capture))
+    if run.name not in _INSPECTIONS:
+        _INSPECTIONS[run.name] = [
+            _from_inspection(_scripts()[name], run.scores[endpoint, name], inspector.inspect(capture))
             for endpoint, name, capture in part(captures_of(run), all_runs().index(run))
             if name in _scripts()
         ]
-    return _SEEN[run.name]
+    return _INSPECTIONS[run.name]
 
 
-def seen_with_script(run: MatrixRun) -> Sequence[Seen]:
+def inspections_with_script(run: MatrixRun) -> Sequence[MatrixInspection]:
     """Captures of Responses of one turn, the script's tokens in place of the ids that are not sent."""
     return [
-        _told(
+        _from_inspection(
             _scripts()[name],
             run.scores[endpoint, name],
             inspector.inspect(capture, truth=capture.header.script),
@@ -79,7 +79,7 @@ def seen_with_script(run: MatrixRun) -> Sequence[Seen]:
     ]
 
 
-_SEEN: dict[str, Sequence[Seen]] = {}
+_INSPECTIONS: dict[str, Sequence[MatrixInspection]] = {}
 
 
 @cache

@@ -16,7 +16,7 @@ from inspector.matrix.results import all_runs, captures_of
 
 __all__ = ["JSON", "File", "Place", "kinds_of_places", "mutated", "mutated_files", "with_value"]
 
-REAL = [capture for path in sorted(FIXTURES.glob("*.jsonl")) for capture in load_all(path)]
+FIXTURE_CAPTURES = [capture for path in sorted(FIXTURES.glob("*.jsonl")) for capture in load_all(path)]
 
 File = Sequence[str]
 """The lines of a capture file."""
@@ -55,31 +55,31 @@ def parsed(value: Any) -> Any:
     return value
 
 
-def paths(value: Any, here: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    found = [here]
+def paths(value: Any, parent: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    all_paths = [parent]
     value = parsed(value)
     if isinstance(value, dict):
         for key, inner in value.items():
-            found += paths(inner, (*here, key))
+            all_paths += paths(inner, (*parent, key))
     elif isinstance(value, list):
         for place, inner in enumerate(value[:6]):
-            found += paths(inner, (*here, place))
-    return found
+            all_paths += paths(inner, (*parent, place))
+    return all_paths
 
 
-def put(value: Any, path: Sequence[Any], new: Any) -> Any:
+def replaced(value: Any, path: Sequence[Any], new: Any) -> Any:
     if not path:
         return new
     if value is not (inner := parsed(value)):
-        return json.dumps(put(inner, path, new))
+        return json.dumps(replaced(inner, path, new))
     if isinstance(value, dict):
-        return {**value, path[0]: put(value[path[0]], path[1:], new)}
-    return [*value[: path[0]], put(value[path[0]], path[1:], new), *value[path[0] + 1 :]]
+        return {**value, path[0]: replaced(value[path[0]], path[1:], new)}
+    return [*value[: path[0]], replaced(value[path[0]], path[1:], new), *value[path[0] + 1 :]]
 
 
 @st.composite
 def mutated(draw: st.DrawFn) -> Capture:
-    capture = draw(st.sampled_from(REAL))
+    capture = draw(st.sampled_from(FIXTURE_CAPTURES))
     events = list(capture.events[:40])
     for _ in range(draw(st.integers(1, 6))):
         place = draw(st.integers(0, len(events) - 1))
@@ -92,8 +92,8 @@ def mutated(draw: st.DrawFn) -> Capture:
             case "twice":
                 events.insert(place, event)
             case "swap":
-                other = draw(st.integers(0, len(events) - 1))
-                events[place], events[other] = events[other], events[place]
+                swapped = draw(st.integers(0, len(events) - 1))
+                events[place], events[swapped] = events[swapped], events[place]
             case "cut":
                 events[place] = event._replace(data=event.data[: draw(st.integers(0, len(event.data)))])
             case "kind":
@@ -104,7 +104,7 @@ def mutated(draw: st.DrawFn) -> Capture:
                 except ValueError:
                     continue
                 path = draw(st.sampled_from(paths(payload)))
-                events[place] = event._replace(data=json.dumps(put(payload, path, draw(JSON))))
+                events[place] = event._replace(data=json.dumps(replaced(payload, path, draw(JSON))))
     header = Header(
         endpoint=draw(st.sampled_from([capture.header.endpoint] * 4 + list(Endpoint))),
         status=draw(st.sampled_from([None, 200, 400, 500])),
@@ -120,7 +120,11 @@ def with_value(lines: File, place: Place, value: Any) -> bytes:
     """A file with another value at a place; as it is where the place is gone."""
     line, path = place
     with suppress(KeyError, IndexError, TypeError):
-        lines = [*lines[:line], json.dumps(put(json.loads(lines[line]), path, value)), *lines[line + 1 :]]
+        lines = [
+            *lines[:line],
+            json.dumps(replaced(json.loads(lines[line]), path, value)),
+            *lines[line + 1 :],
+        ]
     return "\n".join(lines).encode()
 
 
@@ -138,8 +142,8 @@ def kinds_of_places() -> Sequence[tuple[File, Place]]:
     """A file and a place in it for every key of every kind of object, of each endpoint, streamed and not."""
     oldest, *_, newest = all_runs()
     recorded = (capture for run in (oldest, newest) for _, _, capture in captures_of(run))
-    found: dict[tuple[Any, ...], tuple[File, Place]] = {}
-    for capture in chain(REAL, recorded):
+    places_by_kind: dict[tuple[Any, ...], tuple[File, Place]] = {}
+    for capture in chain(FIXTURE_CAPTURES, recorded):
         # The last events have the final object and the counts.
         events = [*capture.events[:20], *capture.events[20:][-20:]]
         lines = list(render(replace(capture, events=events)))
@@ -153,15 +157,15 @@ def kinds_of_places() -> Sequence[tuple[File, Place]]:
                     *keys[-2:],
                     label_at(line, path[:-1]),
                 )
-                found.setdefault(kind, (lines, (number, path)))
-    return list(found.values())
+                places_by_kind.setdefault(kind, (lines, (number, path)))
+    return list(places_by_kind.values())
 
 
 @st.composite
 def mutated_files(draw: st.DrawFn) -> bytes:
     """A capture file with any JSON values at several places."""
     lines, _ = draw(st.sampled_from(kinds_of_places()))
-    places = [place for other, place in kinds_of_places() if other is lines]
+    places = [place for file_lines, place in kinds_of_places() if file_lines is lines]
     content = "\n".join(lines).encode()
     for place in draw(st.lists(st.sampled_from(places), min_size=1, max_size=6)):
         content = with_value(content.decode().splitlines(), place, draw(JSON))

@@ -31,8 +31,8 @@ def tables(app: AppTest) -> dict[str, list[dict[str, Any]]]:
 
 
 def banner(app: AppTest) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(drawn(app, "banner").json)[0]
-    return found
+    payload: dict[str, Any] = json.loads(drawn(app, "banner").json)[0]
+    return payload
 
 
 def as_file(capture: inspector.Capture) -> bytes:

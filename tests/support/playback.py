@@ -14,22 +14,22 @@ from inspector.capture.capture import Capture
 from inspector.inspection.inspection import inspect
 from inspector.net.client.recorder import Recorder
 from inspector.net.client.transport import RecordingTransport, endpoint_of, header_of
-from tests.support.builtin import WHOLE
-from tests.support.listening import Kept
+from tests.support.builtin import COMPLETE_CHAT
+from tests.support.listening import MemorySink
 
 __all__ = ["chat", "generated_ids", "kinds", "recorded"]
 
 
 @contextmanager
-def recorded(address: str, faults: str = "", **headers: str) -> Iterator[tuple[openai.OpenAI, Kept]]:
+def recorded(address: str, faults: str = "", **headers: str) -> Iterator[tuple[openai.OpenAI, MemorySink]]:
     """The real client, unchanged but for its transport, and what is kept of its answers."""
-    kept = Kept()
+    sink = MemorySink()
 
     def record(request: httpx.Request) -> Recorder | None:
         endpoint = endpoint_of(request.method, request.url.path)
         if endpoint is None:
             return None
-        return Recorder(header_of(endpoint, request.content, source="test"), kept)
+        return Recorder(header_of(endpoint, request.content, source="test"), sink)
 
     if faults:
         headers["X-Playback-Faults"] = faults
@@ -44,15 +44,15 @@ def recorded(address: str, faults: str = "", **headers: str) -> Iterator[tuple[o
             default_headers=headers,
         ) as client,
     ):
-        yield client, kept
+        yield client, sink
 
 
 def chat(
-    address: str, faults: str = "", *, model: str = WHOLE
+    address: str, faults: str = "", *, model: str = COMPLETE_CHAT
 ) -> tuple[Capture, list[Finding], Exception | None]:
     """A streamed chat with ids through the client: what was recorded, found, and what the client raised."""
     raised: Exception | None = None
-    with recorded(address, faults) as (client, kept):
+    with recorded(address, faults) as (client, sink):
         try:
             for _ in client.chat.completions.create(
                 model=model,
@@ -64,7 +64,7 @@ def chat(
                 pass
         except (openai.OpenAIError, httpx.HTTPError, json.JSONDecodeError) as error:
             raised = error
-        capture = kept.capture()
+        capture = sink.capture()
     return capture, inspect(capture).findings, raised
 
 

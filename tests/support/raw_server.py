@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from io import BufferedReader
 from typing import Any, cast
 
-__all__ = ["Answer", "Asked", "RawServer", "chunked", "page", "raw_server", "sse", "stream"]
+__all__ = ["Answer", "RawRequest", "RawServer", "chunked", "page", "raw_server", "sse", "stream"]
 
 
 @dataclass(frozen=True)
-class Asked:
+class RawRequest:
     """One request as it came."""
 
     method: str
@@ -23,7 +23,7 @@ class Asked:
     body: Any
 
 
-Answer = Callable[[Asked], Iterable[bytes]]
+Answer = Callable[[RawRequest], Iterable[bytes]]
 
 
 @dataclass
@@ -32,8 +32,8 @@ class RawServer:
 
     address: str
     answers: dict[str, Answer]
-    asked: list[Asked] = field(default_factory=list)
-    gone: threading.Event = field(default_factory=threading.Event)
+    asked: list[RawRequest] = field(default_factory=list)
+    client_gone: threading.Event = field(default_factory=threading.Event)
     """Set when a client closed its connection before the answer was whole."""
     release: threading.Event = field(default_factory=threading.Event)
     """Answers may wait for it; set when the server stops."""
@@ -49,7 +49,7 @@ class RawServer:
 @contextmanager
 def raw_server(answers: dict[str, Answer], *, tls: ssl.SSLContext | None = None) -> Iterator[RawServer]:
     """Serve `answers` by path; a path without one gets 404, /version and /health are there already."""
-    told: dict[str, Answer] = {
+    all_answers: dict[str, Answer] = {
         "/version": lambda _: [page(200, json.dumps({"version": "0.99.0"}), "application/json")],
         "/health": lambda _: [page(200, "", "text/plain")],
         **answers,
@@ -73,20 +73,20 @@ def raw_server(answers: dict[str, Answer], *, tls: ssl.SSLContext | None = None)
                     self.wfile.write(piece)
                     self.wfile.flush()
             except OSError:
-                running.gone.set()
+                running.client_gone.set()
 
-    class Server(socketserver.ThreadingTCPServer):
+    class RawTcpServer(socketserver.ThreadingTCPServer):
         daemon_threads = True
         allow_reuse_address = True
 
         def handle_error(self, request: Any, client_address: Any) -> None:
             """A client that goes away is part of the tests."""
 
-    with Server(("127.0.0.1", 0), Exchange) as server:
+    with RawTcpServer(("127.0.0.1", 0), Exchange) as server:
         if tls is not None:
             server.socket = tls.wrap_socket(server.socket, server_side=True)
         scheme = "https" if tls else "http"
-        running = RawServer(f"{scheme}://127.0.0.1:{server.server_address[1]}", told)
+        running = RawServer(f"{scheme}://127.0.0.1:{server.server_address[1]}", all_answers)
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         thread.start()
         try:
@@ -97,7 +97,7 @@ def raw_server(answers: dict[str, Answer], *, tls: ssl.SSLContext | None = None)
             thread.join()
 
 
-def _read(source: Any) -> Asked | None:
+def _read(source: Any) -> RawRequest | None:
     line = source.readline().decode("latin-1").split()
     if len(line) < 2:
         return None
@@ -106,7 +106,7 @@ def _read(source: Any) -> Asked | None:
         name, _, value = header.partition(":")
         headers[name.lower()] = value.strip()
     raw = source.read(int(headers.get("content-length", "0")))
-    return Asked(line[0], line[1], headers, json.loads(raw) if raw else None)
+    return RawRequest(line[0], line[1], headers, json.loads(raw) if raw else None)
 
 
 def page(status: int, body: str, kind: str, *, extra: str = "") -> bytes:

@@ -31,9 +31,9 @@ def merged(capture: Capture, random: Random) -> Capture:
         before = _payload(events[-1]) if events else None
         payload = _payload(event)
         if before is not None and payload is not None and random.random() < 0.5:
-            whole = _joined(before, payload)
-            if whole is not None:
-                events[-1] = event._replace(data=json.dumps(whole))
+            joined_payload = _joined(before, payload)
+            if joined_payload is not None:
+                events[-1] = event._replace(data=json.dumps(joined_payload))
                 continue
         events.append(event)
     return _with_events(capture, events)
@@ -136,21 +136,21 @@ def _pieces(payload: Mapping[str, Any], endpoint: Endpoint, random: Random) -> I
 
 def _some_together(groups: Sequence[dict[str, Any]], random: Random) -> list[dict[str, Any]]:
     """Pieces of one event, some of them in one event again: tokens with text of theirs."""
-    together: list[dict[str, Any]] = []
+    merged_groups: list[dict[str, Any]] = []
     for group in groups:
-        if together and together[-1].keys().isdisjoint(group) and random.random() < 0.5:
-            together[-1] = {**together[-1], **group}
+        if merged_groups and merged_groups[-1].keys().isdisjoint(group) and random.random() < 0.5:
+            merged_groups[-1] = {**merged_groups[-1], **group}
         else:
-            together.append(group)
-    return together
+            merged_groups.append(group)
+    return merged_groups
 
 
-def _parts(whole: Any, random: Random) -> list[Any]:
+def _parts(value: Any, random: Random) -> list[Any]:
     """A string or list cut at any places."""
-    if len(whole) < 2 or random.random() < 0.3:
-        return [whole] if whole else []
-    places = sorted({random.randrange(1, len(whole)) for _ in range(random.randint(1, 3))})
-    return [whole[start:end] for start, end in zip([0, *places], [*places, len(whole)], strict=True)]
+    if len(value) < 2 or random.random() < 0.3:
+        return [value] if value else []
+    places = sorted({random.randrange(1, len(value)) for _ in range(random.randint(1, 3))})
+    return [value[start:end] for start, end in zip([0, *places], [*places, len(value)], strict=True)]
 
 
 def _deltas(delta: Mapping[str, Any], random: Random) -> Iterator[dict[str, Any]]:

@@ -16,13 +16,13 @@ from inspector.capture.capture import Capture, End, Endpoint, Event, Header
 from inspector.capture.deltas import tool_arguments, tool_index
 from inspector.protocol.harmony.vocab import encoding
 
-__all__ = ["HABITS", "Served", "serve", "whole"]
+__all__ = ["HABITS", "ServedStream", "promised_fields", "serve"]
 
 Delta = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ParsedToken:
     """What the parser says at one token."""
 
     index: int
@@ -36,11 +36,11 @@ class Said:
 
 
 @dataclass(slots=True)
-class Served:
+class ServedStream:
     """A stream as it was served."""
 
     capture: Capture
-    went: dict[int, str | None] = field(default_factory=dict)
+    delivered_in: dict[int, str | None] = field(default_factory=dict)
     """For each token that completes body text, the field that delivered it; None when none did.
 
     A tool call is named by its place among the generated ones, whatever index it was sent under.
@@ -56,15 +56,15 @@ def _function(recipient: str | None) -> str | None:
     return recipient.removeprefix("functions.") if recipient and recipient.startswith("functions.") else None
 
 
-def promised(said: Said) -> str | None:
+def promised(token: ParsedToken) -> str | None:
     """The kind of field that should deliver a token's text."""
-    if not said.by_assistant:
+    if not token.by_assistant:
         return None
-    if _function(said.recipient) is not None:
+    if _function(token.recipient) is not None:
         return "tool"
-    if said.recipient is not None:
+    if token.recipient is not None:
         return None
-    return {"analysis": "reasoning", "final": "content", "commentary": "content"}.get(said.channel or "")
+    return {"analysis": "reasoning", "final": "content", "commentary": "content"}.get(token.channel or "")
 
 
 class _Model:
@@ -76,20 +76,22 @@ class _Model:
         self.calls = 0
         """Function calls closed so far."""
 
-    def say(self, token_id: int) -> Said:
+    def parse(self, token_id: int) -> ParsedToken:
         """Feed one token; raises HarmonyError as the library does."""
         recipient = self.parser.current_recipient
         self.count += 1
         self.parser.process(token_id)
-        now = self.parser.current_recipient
-        if _function(recipient) is not None and now is None:
+        new_recipient = self.parser.current_recipient
+        if _function(recipient) is not None and new_recipient is None:
             self.calls += 1
         text = self.parser.last_content_delta or ""
         by_assistant = self.parser.current_role is Role.ASSISTANT
-        return Said(self.count - 1, self.parser.current_channel, now, text, by_assistant, self.calls)
+        return ParsedToken(
+            self.count - 1, self.parser.current_channel, new_recipient, text, by_assistant, self.calls
+        )
 
 
-class Server:
+class ServerHabit:
     """One request being served; subclasses are habits."""
 
     swallows = False
@@ -97,11 +99,11 @@ class Server:
 
     def __init__(self) -> None:
         self.model = _Model()
-        self.went: dict[int, str | None] = {}
+        self.delivered_in: dict[int, str | None] = {}
         self.named: dict[int, int] = {}
         """Index under which a call was opened, to its place among the generated calls."""
 
-    def step(self, said: Sequence[Said], before: str | None) -> Delta:
+    def step(self, tokens: Sequence[ParsedToken], before: str | None) -> Delta:
         """The delta for one step; `before` is the recipient when the step began."""
         raise NotImplementedError
 
@@ -109,38 +111,42 @@ class Server:
         """What is added to the last delta when generation ends."""
         return {}
 
-    def note(self, said: Sequence[Said], where: str | None) -> None:
+    def note(self, tokens: Sequence[ParsedToken], delivered_in: str | None) -> None:
         """Remember where the text of some tokens went."""
-        for one in said:
-            if one.text:
-                self.went[one.index] = where
+        for token in tokens:
+            if token.text:
+                self.delivered_in[token.index] = delivered_in
 
 
-class StepChannel(Server):
+class StepChannel(ServerHabit):
     """0.11.1 to 0.13: a step's text goes where the step ends; a call's first step brings its name only."""
 
     leaks = False
 
-    def step(self, said: Sequence[Said], before: str | None) -> Delta:
-        end = said[-1]
-        text = "".join(one.text for one in said)
+    def step(self, tokens: Sequence[ParsedToken], before: str | None) -> Delta:
+        end = tokens[-1]
+        text = "".join(token.text for token in tokens)
         name = _function(end.recipient)
         if name is not None and end.channel == "commentary":
             if before != end.recipient:
-                self.note(said, None)
+                self.note(tokens, None)
                 call = {"index": self.model.calls, "function": {"name": name, "arguments": ""}}
                 return {"tool_calls": [call]}
-            self.note(said, f"tool_calls[{self.model.calls}].arguments")
+            self.note(tokens, f"tool_calls[{self.model.calls}].arguments")
             return (
                 {"tool_calls": [{"index": self.model.calls, "function": {"arguments": text}}]} if text else {}
             )
-        where = {"final": "content", "analysis": "reasoning"}.get(end.channel or "")
-        if where is None and self.leaks and text:
-            where = "content"
-        self.note(said, where)
-        if where is None:
+        delivered_in = {"final": "content", "analysis": "reasoning"}.get(end.channel or "")
+        if delivered_in is None and self.leaks and text:
+            delivered_in = "content"
+        self.note(tokens, delivered_in)
+        if delivered_in is None:
             return {}
-        return {where: text, "reasoning_content": text} if where == "reasoning" else {where: text}
+        return (
+            {delivered_in: text, "reasoning_content": text}
+            if delivered_in == "reasoning"
+            else {delivered_in: text}
+        )
 
 
 class StepChannelLeaking(StepChannel):
@@ -149,12 +155,12 @@ class StepChannelLeaking(StepChannel):
     leaks = True
 
 
-class LastToken(Server):
+class LastToken(ServerHabit):
     """0.10: of each step only the last token's text is sent."""
 
-    def step(self, said: Sequence[Said], before: str | None) -> Delta:
-        self.note(said[:-1], None)
-        *_, end = said
+    def step(self, tokens: Sequence[ParsedToken], before: str | None) -> Delta:
+        self.note(tokens[:-1], None)
+        *_, end = tokens
         name = _function(end.recipient)
         if name is not None and end.channel == "commentary":
             if before != end.recipient:
@@ -164,33 +170,33 @@ class LastToken(Server):
             self.note([end], f"tool_calls[{self.model.calls}].arguments")
             arguments = {"index": self.model.calls, "function": {"arguments": end.text}}
             return {"tool_calls": [arguments]} if end.text else {}
-        where = {"final": "content", "analysis": "reasoning"}.get(end.channel or "")
-        self.note([end], where)
-        if where is None:
+        delivered_in = {"final": "content", "analysis": "reasoning"}.get(end.channel or "")
+        self.note([end], delivered_in)
+        if delivered_in is None:
             return {}
-        return {"reasoning_content" if where == "reasoning" else where: end.text}
+        return {"reasoning_content" if delivered_in == "reasoning" else delivered_in: end.text}
 
 
-class Grouped(Server):
+class Grouped(ServerHabit):
     """0.15 to 0.23: a step's text goes by runs of one channel and recipient.
 
     Where a step closes a call, the end of its arguments is filed under the next call.
     """
 
-    def step(self, said: Sequence[Said], before: str | None) -> Delta:
+    def step(self, tokens: Sequence[ParsedToken], before: str | None) -> Delta:
         delta: Delta = {}
         calls: list[Delta] = []
         open_call = _function(before) is not None
         base = self.model.calls
         following = base + 1 if open_call else base
         at, recipient = 0, before
-        while at < len(said):
+        while at < len(tokens):
             end = at
-            key = (said[at].channel, said[at].recipient)
-            while end < len(said) and (said[end].channel, said[end].recipient) == key:
+            key = (tokens[at].channel, tokens[at].recipient)
+            while end < len(tokens) and (tokens[end].channel, tokens[end].recipient) == key:
                 end += 1
-            run, at = said[at:end], end
-            text = "".join(one.text for one in run)
+            run, at = tokens[at:end], end
+            text = "".join(token.text for token in run)
             name = _function(run[0].recipient)
             if name is not None:
                 opened = recipient != run[0].recipient
@@ -204,16 +210,16 @@ class Grouped(Server):
                 if text:
                     calls.append({"index": number, "function": {"arguments": text}})
                 continue
-            where = promised(run[0]) or ("reasoning" if run[0].channel == "analysis" else None)
-            self.note(run, where)
-            if where is not None and (text or where == "content"):
-                delta[where] = delta.get(where, "") + text
+            delivered_in = promised(run[0]) or ("reasoning" if run[0].channel == "analysis" else None)
+            self.note(run, delivered_in)
+            if delivered_in is not None and (text or delivered_in == "content"):
+                delta[delivered_in] = delta.get(delivered_in, "") + text
         if calls:
             delta["tool_calls"] = calls
         return delta
 
 
-class PerToken(Server):
+class PerToken(ServerHabit):
     """From 0.32: each token by itself, and parser errors are passed over."""
 
     swallows = True
@@ -222,34 +228,36 @@ class PerToken(Server):
         super().__init__()
         self.next_call = 0
 
-    def step(self, said: Sequence[Said], before: str | None) -> Delta:
+    def step(self, tokens: Sequence[ParsedToken], before: str | None) -> Delta:
         delta: Delta = {}
         calls: list[Delta] = []
         recipient = before
-        for one in said:
-            if one.channel is None and one.recipient is None:
+        for token in tokens:
+            if token.channel is None and token.recipient is None:
                 recipient = None  # a closed message: the next call is a new one, whatever its name
                 continue
-            name = _function(one.recipient)
+            name = _function(token.recipient)
             if name is not None:
-                if recipient != one.recipient:
-                    calls.append({"index": self.next_call, "function": {"name": name, "arguments": one.text}})
+                if recipient != token.recipient:
+                    calls.append(
+                        {"index": self.next_call, "function": {"name": name, "arguments": token.text}}
+                    )
                     self.next_call += 1
-                    recipient = one.recipient
-                elif one.text:
-                    calls.append({"index": self.next_call - 1, "function": {"arguments": one.text}})
-                self.note([one], f"tool_calls[{self.next_call - 1}].arguments")
+                    recipient = token.recipient
+                elif token.text:
+                    calls.append({"index": self.next_call - 1, "function": {"arguments": token.text}})
+                self.note([token], f"tool_calls[{self.next_call - 1}].arguments")
                 continue
-            where = promised(one) or ("reasoning" if one.channel == "analysis" else None)
-            self.note([one], where)
-            if where is not None and one.text:
-                delta[where] = delta.get(where, "") + one.text
+            delivered_in = promised(token) or ("reasoning" if token.channel == "analysis" else None)
+            self.note([token], delivered_in)
+            if delivered_in is not None and token.text:
+                delta[delivered_in] = delta.get(delivered_in, "") + token.text
         if calls:
             delta["tool_calls"] = calls
         return delta
 
 
-HABITS: Mapping[str, type[Server]] = {
+HABITS: Mapping[str, type[ServerHabit]] = {
     "0.10": LastToken,
     "0.13": StepChannel,
     "0.14": StepChannelLeaking,
@@ -263,7 +271,7 @@ def _chunk(delta: Delta, ids: Sequence[int] | None, finish: str | None = None) -
     return json.dumps({"object": "chat.completion.chunk", "model": "gpt-oss", "choices": [choice]})
 
 
-def serve(habit: str, ids: Sequence[int], at_once: int, *, finish: str = "stop") -> Served:
+def serve(habit: str, ids: Sequence[int], at_once: int, *, finish: str = "stop") -> ServedStream:
     """Serve a chat completion, `at_once` tokens a step."""
     server = HABITS[habit]()
     data = [_chunk({"role": "assistant", "content": ""}, None)]
@@ -272,11 +280,11 @@ def serve(habit: str, ids: Sequence[int], at_once: int, *, finish: str = "stop")
     for start in range(0, len(ids), at_once):
         step = list(ids[start : start + at_once])
         before = server.model.parser.current_recipient
-        said: list[Said] = []
+        tokens: list[ParsedToken] = []
         try:
             for token_id in step:
                 try:
-                    said.append(server.model.say(token_id))
+                    tokens.append(server.model.parse(token_id))
                 except HarmonyError:
                     if not server.swallows:
                         raise
@@ -286,37 +294,39 @@ def serve(habit: str, ids: Sequence[int], at_once: int, *, finish: str = "stop")
             )
             failed = True
             break
-        delta = server.step(said, before) if said else {}
+        delta = server.step(tokens, before) if tokens else {}
         sent += len(step)
         ended = start + at_once >= len(ids)
         data.append(_chunk(delta, step, finish if ended else None))
     if not failed:
         data.append(json.dumps({"choices": [], "usage": {"completion_tokens": len(ids)}}))
     data.append("[DONE]")
-    events = [Event(one, number * 0.01) for number, one in enumerate(data)]
+    events = [Event(payload, number * 0.01) for number, payload in enumerate(data)]
     capture = Capture(
         header=Header(endpoint=Endpoint.CHAT, status=200),
         events=events,
         end=End(at_s=None, cut=False),
     )
-    went = {index: where for index, where in server.went.items() if index < sent}
-    for index, where in went.items():
-        number = tool_index(where or "")
+    delivered_in = {
+        index: delivered_field for index, delivered_field in server.delivered_in.items() if index < sent
+    }
+    for index, delivered_field in delivered_in.items():
+        number = tool_index(delivered_field or "")
         if number is not None:
-            went[index] = tool_arguments(server.named.get(number, number))
-    return Served(capture=capture, went=went, sent=sent)
+            delivered_in[index] = tool_arguments(server.named.get(number, number))
+    return ServedStream(capture=capture, delivered_in=delivered_in, sent=sent)
 
 
-def whole(ids: Sequence[int]) -> dict[int, str | None]:
+def promised_fields(ids: Sequence[int]) -> dict[int, str | None]:
     """Where each token's text belongs, by the strict parser; stops at its first refusal."""
     model = _Model()
-    found: dict[int, str | None] = {}
+    fields: dict[int, str | None] = {}
     for token_id in ids:
         try:
-            said = model.say(token_id)
+            token = model.parse(token_id)
         except HarmonyError:
             break
-        if said.text:
-            where = promised(said)
-            found[said.index] = tool_arguments(said.call) if where == "tool" else where
-    return found
+        if token.text:
+            promise = promised(token)
+            fields[token.index] = tool_arguments(token.call) if promise == "tool" else promise
+    return fields

@@ -16,12 +16,12 @@ def tree(path: Path) -> ast.Module:
 @cache
 def imports(path: Path) -> frozenset[str]:
     """Every module and name that a file imports anywhere; a relative import begins with a dot."""
-    found: set[str] = set()
+    imported: set[str] = set()
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
+            imported.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             module = "." * node.level + (node.module or "")
-            found.add(module)
-            found.update(f"{module}.{alias.name}" for alias in node.names)
-    return frozenset(found)
+            imported.add(module)
+            imported.update(f"{module}.{alias.name}" for alias in node.names)
+    return frozenset(imported)

@@ -15,8 +15,8 @@ from inspector.matrix.results import capture_of as matrix_capture
 from inspector.protocol.harmony.vocab import encode
 
 __all__ = [
+    "CLEAN",
     "CLOSED",
-    "GOOD",
     "LEAK",
     "LOSS",
     "PIECES",
@@ -71,13 +71,13 @@ def chat(
         data.append(json.dumps({"choices": [], "usage": {"completion_tokens": usage}}))
     if done:
         data.append("[DONE]")
-    events = [Event(one, (number + 1) * gap_s) for number, one in enumerate(data)]
+    events = [Event(payload, (number + 1) * gap_s) for number, payload in enumerate(data)]
     header = Header(endpoint=Endpoint.CHAT, model="gpt-oss", server_version=version, status=200)
     return Capture(header=header, events=events, end=end)
 
 
 def aborted(
-    steps: Sequence[str], words: str, *, each: bool = True, version: str | None = "0.13.0"
+    steps: Sequence[str], words: str, *, event_per_token: bool = True, version: str | None = "0.13.0"
 ) -> Capture:
     """A chat stream that ends in an error, as vLLM to 0.31 sends it; nothing is delivered.
 
@@ -86,11 +86,11 @@ def aborted(
     data = []
     for step in steps:
         ids = encode(step)
-        data += [chat_chunk([token_id], {}) for token_id in ids] if each else [chat_chunk(ids, {})]
+        data += [chat_chunk([token_id], {}) for token_id in ids] if event_per_token else [chat_chunk(ids, {})]
     data.append(json.dumps({"error": {"message": words, "type": "BadRequestError", "code": 400}}))
     data.append("[DONE]")
     header = Header(endpoint=Endpoint.CHAT, model="gpt-oss", server_version=version, status=200)
-    events = [Event(one, (number + 1) * 0.01) for number, one in enumerate(data)]
+    events = [Event(payload, (number + 1) * 0.01) for number, payload in enumerate(data)]
     return Capture(header=header, events=events, end=CLOSED)
 
 
@@ -101,19 +101,23 @@ def completion(steps: Sequence[tuple[str, str]], *, request: Mapping[str, Any] |
         finish = "stop" if number == len(steps) - 1 else None
         choice = {"index": 0, "text": sent, "token_ids": encode(text), "finish_reason": finish}
         data.append(json.dumps({"object": "text_completion", "choices": [choice]}))
-    events = [Event(one, (number + 1) * 0.01) for number, one in enumerate([*data, "[DONE]"])]
+    events = [Event(payload, (number + 1) * 0.01) for number, payload in enumerate([*data, "[DONE]"])]
     header = Header(endpoint=Endpoint.COMPLETIONS, status=200, request=request or {})
     return Capture(header=header, events=events, end=CLOSED)
 
 
-GOOD: Sequence[Step] = (
+CLEAN: Sequence[Step] = (
     ("<|channel|>analysis<|message|>Need", {"reasoning": "Need"}),
     (" weather.<|end|>", {"reasoning": " weather."}),
     ("<|start|>assistant<|channel|>final<|message|>Sunny", {"content": "Sunny"}),
     ("<|return|>", {}),
 )
-LEAK: Sequence[Step] = (GOOD[0], (" weather.<|end|>", {"content": " weather."}), *GOOD[2:])
-LOSS: Sequence[Step] = (GOOD[0], (" weather.<|end|>", {}), *GOOD[2:])
+LEAK: Sequence[Step] = (
+    CLEAN[0],
+    (" weather.<|end|>", {"content": " weather."}),
+    *CLEAN[2:],
+)
+LOSS: Sequence[Step] = (CLEAN[0], (" weather.<|end|>", {}), *CLEAN[2:])
 
 
 PIECES = st.lists(
@@ -138,18 +142,22 @@ PIECES = st.lists(
 )
 
 
-def long_answer(*, lost: int | None = None, other: int | None = None) -> Capture:
+def long_answer(*, lost: int | None = None, changed: int | None = None) -> Capture:
     """An answer of many tokens, one an event; one may be lost on the way, one may be another."""
     steps: list[Step] = [("<|channel|>final<|message|>", {})]
     for number in range(400):
-        text = " other" if number == other else " word"
+        text = " other" if number == changed else " word"
         steps.append((text, {} if number == lost else {"content": text}))
     return chat([*steps, ("<|return|>", {})])
 
 
 def tool_response(version: str, interval: int, script: str = "tool_call") -> Capture:
     """What a real release answered to a script on Responses, by default reasoning and a call."""
-    run = next(one for one in all_runs() if (one.version, one.stream_interval) == (version, interval))
-    found = matrix_capture(run, Endpoint.RESPONSES, script)
-    assert found is not None
-    return found
+    run = next(
+        matrix_run
+        for matrix_run in all_runs()
+        if (matrix_run.version, matrix_run.stream_interval) == (version, interval)
+    )
+    capture = matrix_capture(run, Endpoint.RESPONSES, script)
+    assert capture is not None
+    return capture

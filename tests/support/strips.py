@@ -16,14 +16,14 @@ LEAK = "chat-tool-call-leak-vllm-0.14.1"
 
 def payload(capture: inspector.Capture, key: str = "one") -> dict[str, Any]:
     """What the strip receives for a capture."""
-    seen = inspector.inspect(capture)
-    found: dict[str, Any] = json.loads(json.dumps(strip(seen, key=key)))
-    return found
+    inspection = inspector.inspect(capture)
+    strip_payload: dict[str, Any] = json.loads(json.dumps(strip(inspection, key=key)))
+    return strip_payload
 
 
 def built_in(name: str) -> dict[str, Any]:
     """What it receives for a built-in capture."""
-    capture = inspector.load(next(one.path for one in builtin() if one.name == name))
+    capture = inspector.load(next(fixture.path for fixture in builtin() if fixture.name == name))
     return payload(capture, name)
 
 

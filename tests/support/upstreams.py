@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 from inspector.net.client.address import Server
 from inspector.net.client.recorder import Sink
 from inspector.net.tap import Tap, Upstream, tap_routes
-from tests.support.listening import Kept, listening
+from tests.support.listening import MemorySink, listening
 
 __all__ = ["CHUNKS", "SSE", "Echo", "Flood", "ask", "raw", "sent", "tapped"]
 
@@ -22,12 +22,12 @@ __all__ = ["CHUNKS", "SSE", "Echo", "Flood", "ask", "raw", "sent", "tapped"]
 @contextmanager
 def tapped(
     upstream: str, *, add_token_ids: bool = False, sink: Sink | None = None, verify: bool | str = True
-) -> Iterator[tuple[str, Kept]]:
+) -> Iterator[tuple[str, MemorySink]]:
     """A tap before a server: its address, and what it keeps."""
-    kept = Kept()
+    memory = MemorySink()
     server = Server(base_url=upstream, verify=verify)
     up = Upstream(name="up", server=server, add_token_ids=add_token_ids)
-    tap = Tap(up, sink or kept)
+    tap = Tap(up, sink or memory)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -35,7 +35,7 @@ def tapped(
         await tap.aclose()
 
     with listening(Starlette(routes=tap_routes([tap]), lifespan=lifespan)) as at:
-        yield f"{at}/tap/up", kept
+        yield f"{at}/tap/up", memory
 
 
 class Echo:
@@ -130,12 +130,12 @@ def ask(address: str, body: dict[str, Any], **headers: str) -> httpx.Response:
 
 def raw(url: str, body: dict[str, Any]) -> tuple[int, bytes, bool]:
     """Status, undecoded bytes, and whether the connection broke."""
-    came: list[bytes] = []
+    received: list[bytes] = []
     status = 0
     try:
         with httpx.stream("POST", url, json=body, timeout=20) as answer:
             status = answer.status_code
-            came.extend(answer.iter_raw())
+            received.extend(answer.iter_raw())
     except httpx.RemoteProtocolError:
-        return status, b"".join(came), True
-    return status, b"".join(came), False
+        return status, b"".join(received), True
+    return status, b"".join(received), False

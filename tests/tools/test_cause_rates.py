@@ -12,8 +12,8 @@ from tools.causes import load
 pytestmark = pytest.mark.sweep
 
 TABLE = load()
-FLOORS = {Mode.WHOLE: 0.98, Mode.UNVERSIONED: 0.975, Mode.DUMP: 0.97}
-UNSTREAMED_FLOORS = {Mode.WHOLE: 1.0, Mode.DUMP: 0.985}
+FLOORS = {Mode.FULL: 0.98, Mode.UNVERSIONED: 0.975, Mode.DUMP: 0.97}
+UNSTREAMED_FLOORS = {Mode.FULL: 1.0, Mode.DUMP: 0.985}
 
 
 @cache
@@ -56,7 +56,7 @@ def test_first_cause_of_unstreamed_responses(mode: Mode) -> None:
 
 def test_stream_after_end_token_is_not_a_stale_generation_config() -> None:
     after_end = ("text_after_end", "dot_between", "text_between")
-    named = [named_causes for named_causes in names(Mode.WHOLE) if named_causes.place.endswith(after_end)]
+    named = [named_causes for named_causes in names(Mode.FULL) if named_causes.place.endswith(after_end)]
     assert named
     assert not [
         named_causes.place for named_causes in named if named_causes.by_verdict == "stale-generation-config"

@@ -156,8 +156,8 @@ def test_right_of_unstreamed_responses(tmp_path: Path) -> None:
 
 def test_right_replaces_model_by_the_scripts_cause(tmp_path: Path) -> None:
     table = small(tmp_path)
-    whole = right(table, "text_after_call", "0.32.0", 1)
-    assert whole == Right(cause="ignore", also=frozenset({"override"}), reasons=("last", "the script's"))
+    row = right(table, "text_after_call", "0.32.0", 1)
+    assert row == Right(cause="ignore", also=frozenset({"override"}), reasons=("last", "the script's"))
     blind = right(table, "text_after_call", "0.32.0", 1, complete=False)
     assert blind.cause == "stale"
     assert blind.also == {"override", "ignore"}
@@ -205,4 +205,4 @@ def test_as_mode_unversioned_removes_only_the_release() -> None:
     assert read == dataclasses.replace(
         capture, header=dataclasses.replace(capture.header, server_version=None)
     )
-    assert as_mode(capture, Mode.WHOLE) is capture
+    assert as_mode(capture, Mode.FULL) is capture

@@ -7,20 +7,20 @@ import sys
 import pytest
 
 from tools import fuzz
-from tools.fuzz import BATCH, Outcome, case, run_batch
+from tools.fuzz import BATCH, FuzzOutcome, case, run_batch
 
 
-def failed(outcome: Outcome) -> str:
+def failed(outcome: FuzzOutcome) -> str:
     return "\n".join(f"case {number}: {trace}" for number, trace in outcome.failures.items())
 
 
 @pytest.mark.sweep
 def test_two_thousand_damaged_inputs_are_read_or_refused() -> None:
     command = [sys.executable, "-m", "tools.fuzz", "--seed", "20261125", "--count", str(BATCH)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    completed = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    assert completed.returncode == 0, completed.stdout + completed.stderr
     counts = {
-        word: int(number.replace(",", "")) for word, number in re.findall(r"(\w+) ([\d,]+)", done.stdout)
+        word: int(number.replace(",", "")) for word, number in re.findall(r"(\w+) ([\d,]+)", completed.stdout)
     }
     assert counts["read"] + counts["refused"] == BATCH == 2000
     assert counts["read"] > BATCH // 4

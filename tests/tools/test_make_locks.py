@@ -14,21 +14,23 @@ ROOT = Path(__file__).parents[2]
 
 def asked(file: str) -> list[Requirement]:
     lines = [line.strip() for line in (ROOT / file).read_text("utf-8").splitlines()]
-    found = [Requirement(line) for line in lines if line and not line.startswith(("#", "-r", "-e"))]
+    requirements = [Requirement(line) for line in lines if line and not line.startswith(("#", "-r", "-e"))]
     for line in lines:
         if line.startswith("-r "):
-            found += asked(line.removeprefix("-r "))
-    return found
+            requirements += asked(line.removeprefix("-r "))
+    return requirements
 
 
 @pytest.mark.parametrize("file", LOCKS)
 def test_every_requirement_is_locked_within_its_range(file: str) -> None:
     locked = pins((ROOT / LOCKS[file]).read_text("utf-8"))
     wrong = [
-        str(one)
-        for one in asked(file)
-        if not locked.get(canonicalize_name(one.name))
-        or not all(one.specifier.contains(version) for version in locked[canonicalize_name(one.name)])
+        str(requirement)
+        for requirement in asked(file)
+        if not locked.get(canonicalize_name(requirement.name))
+        or not all(
+            requirement.specifier.contains(version) for version in locked[canonicalize_name(requirement.name)]
+        )
     ]
     assert wrong == [], "run python -m tools.make_locks"
 

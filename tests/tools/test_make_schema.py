@@ -31,16 +31,16 @@ def strict(node: Any) -> Any:
         if "properties" in node:
             closed.setdefault("additionalProperties", False)
         return closed
-    return [strict(one) for one in node] if isinstance(node, list) else node
+    return [strict(item) for item in node] if isinstance(node, list) else node
 
 
 STRICT = jsonschema.Draft202012Validator(strict(schema()))
 
 
-def row(one: Inspection) -> dict[str, Any]:
-    printed = json.dumps(audit_dict(one))
-    found: dict[str, Any] = json.loads(printed)
-    return found
+def row(inspection: Inspection) -> dict[str, Any]:
+    printed = json.dumps(audit_dict(inspection))
+    printed_row: dict[str, Any] = json.loads(printed)
+    return printed_row
 
 
 def test_the_file_is_what_the_code_says() -> None:
@@ -54,16 +54,16 @@ def test_the_schema_names_every_kind_code_level_and_fact() -> None:
     assert finding["kind"]["enum"] == [kind.value for kind in Kind]
     assert finding["code"]["enum"] == [code.value for code in Code]
     assert known["capture"]["properties"]["verdict"]["properties"]["level"]["enum"] == [
-        one.value for one in Level
+        level.value for level in Level
     ]
     facts = {fact.name for cls in get_args(Facts) for fact in fields(cls)} - {"code"}
     assert list(known["facts"]["properties"]) == list(FACT_KEYS)
     assert set(FACT_KEYS) == facts | {"by_final", "reconstructed"}
 
 
-@pytest.mark.parametrize("name", [one.name for one in builtin()])
+@pytest.mark.parametrize("name", [fixture.name for fixture in builtin()])
 def test_every_fixture(name: str) -> None:
-    path = next(one.path for one in builtin() if one.name == name)
+    path = next(fixture.path for fixture in builtin() if fixture.name == name)
     for capture in load_all(path):
         STRICT.validate(row(inspect(capture, name=name)))
 
@@ -77,27 +77,29 @@ def matrix() -> Iterator[Capture]:
 
 @pytest.mark.sweep
 def test_one_finding_of_each_code_that_occurs_in_the_matrix() -> None:
-    seen: set[Code] = set()
+    seen_codes: set[Code] = set()
     for capture in matrix():
-        one = inspect(capture, truth=capture.header.script)
-        if codes := {finding.code for finding in one.findings} - seen:
-            STRICT.validate(row(one))
-            seen |= codes
-    assert len(seen) > 15, seen
+        inspection = inspect(capture, truth=capture.header.script)
+        if codes := {finding.code for finding in inspection.findings} - seen_codes:
+            STRICT.validate(row(inspection))
+            seen_codes |= codes
+    assert len(seen_codes) > 15, seen_codes
 
 
 def test_the_command_prints_an_object_for_one_file_and_an_array_for_several(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    paths = [str(one.path) for one in builtin()[:2]]
+    paths = [str(fixture.path) for fixture in builtin()[:2]]
     for files in (paths[:1], paths):
         main(["audit", "--json", *files])
         STRICT.validate(json.loads(capsys.readouterr().out))
 
 
 def test_a_renamed_key_is_noticed() -> None:
-    good = row(inspect(load(builtin()[0].path)))
-    STRICT.validate(good)
-    for key in good:
-        renamed = {("renamed" if name == key else name): value for name, value in copy.deepcopy(good).items()}
+    valid_row = row(inspect(load(builtin()[0].path)))
+    STRICT.validate(valid_row)
+    for key in valid_row:
+        renamed = {
+            ("renamed" if name == key else name): value for name, value in copy.deepcopy(valid_row).items()
+        }
         assert not STRICT.is_valid(renamed), key

@@ -59,13 +59,13 @@ def test_arguments_that_are_not_json_are_a_broken_call_whoever_broke_them(code: 
 def test_of_two_possible_causes_the_fix_names_both_and_has_the_command_that_tells_them_apart() -> None:
     summed = of_fixture("chat-unexpected-token-200002-vllm-0.13.0")
     assert summed.alternatives
-    *steps, link, other, command = summed.fixes
+    *steps, link, other_cause, command = summed.fixes
     assert [step.text for step in steps[:3]] == [
         "Upgrade to",
         "vLLM 0.32.0 or newer",
         ", which skips the token.",
     ]
-    assert other.text.startswith("· Or another cause: A fine-tune learned")
+    assert other_cause.text.startswith("· Or another cause: A fine-tune learned")
     assert command.command
     assert command.text.startswith("for n in 1 2 3 4 5; do curl")
     assert (link.url or "").startswith("https://github.com/")

@@ -45,22 +45,30 @@ class Reads:
 
     def __init__(self) -> None:
         self.cells: dict[str, Any] = {}
-        self.has: dict[str, Any] = {}
+        self.state: dict[str, Any] = {}
 
-    def take(self, columns: Increment) -> None:
+    def receive(self, columns: Increment) -> None:
         if columns["from"] == 0 and columns["count"]:
-            self.has = {"ids": [], "vocab": {}, "texts": {}, "index": [], "start": [], "at": [], "blocks": []}
-            self.has["unsent"] = []
-        has = self.has
-        assert columns["from"] == len(has["ids"]) or columns["ids"] is None
-        has["count"] = columns["count"]
-        has["ids"].extend(columns["ids"] or [])
-        has["unsent"].extend(columns.get("unsent", []))
-        has["vocab"].update(columns["vocab"])
-        has["texts"].update(columns["texts"])
+            self.state = {
+                "ids": [],
+                "vocab": {},
+                "texts": {},
+                "index": [],
+                "start": [],
+                "at": [],
+                "blocks": [],
+            }
+            self.state["unsent"] = []
+        state = self.state
+        assert columns["from"] == len(state["ids"]) or columns["ids"] is None
+        state["count"] = columns["count"]
+        state["ids"].extend(columns["ids"] or [])
+        state["unsent"].extend(columns.get("unsent", []))
+        state["vocab"].update(columns["vocab"])
+        state["texts"].update(columns["texts"])
         for key, column in columns["events"].items():
-            has[key].extend(column or [])
-        has["blocks"][columns["blocks"]["from"] :] = columns["blocks"]["items"]
+            state[key].extend(column or [])
+        state["blocks"][columns["blocks"]["from"] :] = columns["blocks"]["items"]
 
 
 def grown(capture: Capture, cuts: list[int], growth: Growth, reads: Reads) -> None:
@@ -72,7 +80,7 @@ def grown(capture: Capture, cuts: list[int], growth: Growth, reads: Reads) -> No
         while (
             columns := growth.step(reading.choice, lambda event: capture.events[event].at_s, stopped)
         ) is not None:
-            reads.take(columns)
+            reads.receive(columns)
 
 
 def all_at_once(capture: Capture) -> dict[str, Any]:
@@ -91,32 +99,32 @@ def test_increments_add_up_to_the_whole_strip_however_the_stream_is_cut(
     capture = chat(steps)
     reads = Reads()
     grown(capture, [min(place, len(capture.events)) for place in places], Growth(), reads)
-    whole = all_at_once(capture)
-    assert reads.has["ids"] == whole["ids"]
-    assert reads.has["vocab"] == whole["vocab"]
-    assert reads.has["texts"] == whole["texts"]
-    assert [reads.has[key] for key in ("index", "start", "at")] == [
-        whole["events"][key] for key in ("index", "start", "at")
+    complete = all_at_once(capture)
+    assert reads.state["ids"] == complete["ids"]
+    assert reads.state["vocab"] == complete["vocab"]
+    assert reads.state["texts"] == complete["texts"]
+    assert [reads.state[key] for key in ("index", "start", "at")] == [
+        complete["events"][key] for key in ("index", "start", "at")
     ]
-    assert reads.has["blocks"] == whole["blocks"]
+    assert reads.state["blocks"] == complete["blocks"]
 
 
 @pytest.mark.parametrize("steps", [SPLIT, REFUSED], ids=["split characters", "refused runs"])
 def test_reader_that_resumes_at_any_cell_gets_the_rest(steps: list[tuple[str, dict[str, Any]]]) -> None:
     capture = chat(steps)
-    whole = all_at_once(capture)
-    for back in range(1, whole["count"]):
+    complete = all_at_once(capture)
+    for back in range(1, complete["count"]):
         growth = Growth(back)
         reader = Reader(capture.header)
         reader.receive(capture.events)
         columns = growth.step(reader.reading().choice, lambda event: capture.events[event].at_s)
         assert columns is not None
-        assert whole["ids"][:back] + columns["ids"] == whole["ids"]
-        assert columns["blocks"] == {"from": 0, "items": whole["blocks"]}
-        token_ids = {str(token_id) for token_id in whole["ids"][:back]}
-        assert token_ids | columns["vocab"].keys() == whole["vocab"].keys()
-        assert columns["texts"].items() <= whole["texts"].items()
-        assert all(int(place) < back for place in whole["texts"].keys() - columns["texts"].keys())
+        assert complete["ids"][:back] + columns["ids"] == complete["ids"]
+        assert columns["blocks"] == {"from": 0, "items": complete["blocks"]}
+        token_ids = {str(token_id) for token_id in complete["ids"][:back]}
+        assert token_ids | columns["vocab"].keys() == complete["vocab"].keys()
+        assert columns["texts"].items() <= complete["texts"].items()
+        assert all(int(place) < back for place in complete["texts"].keys() - columns["texts"].keys())
 
 
 ABORTED = [
@@ -138,25 +146,25 @@ def test_rejected_cells_come_after_the_last_cell(steps: list[str], words: str, p
     capture = aborted(steps, words)
     reads = Reads()
     grown(capture, [min(place, len(capture.events)) for place in places], Growth(), reads)
-    whole = all_at_once(capture)
-    assert reads.has["count"] == whole["count"]
-    assert reads.has["unsent"] == whole["unsent"]
-    assert reads.has["vocab"] == (whole["vocab"] or {})
-    assert reads.has["blocks"] == whole["blocks"]
-    assert [reads.has[key] for key in ("index", "start", "at")] == [
-        whole["events"][key] for key in ("index", "start", "at")
+    complete = all_at_once(capture)
+    assert reads.state["count"] == complete["count"]
+    assert reads.state["unsent"] == complete["unsent"]
+    assert reads.state["vocab"] == (complete["vocab"] or {})
+    assert reads.state["blocks"] == complete["blocks"]
+    assert [reads.state[key] for key in ("index", "start", "at")] == [
+        complete["events"][key] for key in ("index", "start", "at")
     ]
 
 
 @pytest.mark.parametrize(("steps", "words"), ABORTED)
 def test_reader_that_resumes_after_the_error_gets_no_cell_twice(steps: list[str], words: str) -> None:
     capture = aborted(steps, words)
-    whole = all_at_once(capture)
+    complete = all_at_once(capture)
     reading = read(capture)
-    growth = Growth(whole["count"])
+    growth = Growth(complete["count"])
     columns = growth.step(reading.choice, lambda _: 0.0, transmission_of(reading).rejection)
-    assert columns is None or columns["count"] == columns["from"] == whole["count"]
-    assert growth.sent == whole["sent"]
+    assert columns is None or columns["count"] == columns["from"] == complete["count"]
+    assert growth.sent == complete["sent"]
 
 
 def test_stream_that_continues_after_an_error_is_sent_again() -> None:
@@ -169,9 +177,9 @@ def test_stream_that_continues_after_an_error_is_sent_again() -> None:
         while (
             columns := growth.step(reading.choice, lambda _: 0.0, transmission_of(reading).rejection)
         ) is not None:
-            reads.take(columns)
+            reads.receive(columns)
         reader.receive([Event(chat_chunk(encode("<|start|>assistant"), {}), 1.0)])
-    assert reads.has["ids"] == encode(steps[0] + "<|start|>assistant")
+    assert reads.state["ids"] == encode(steps[0] + "<|start|>assistant")
 
 
 @pytest.mark.slow
@@ -185,9 +193,9 @@ def test_a_late_reader_gets_a_long_stream_in_parts() -> None:
     choice = reader.reading().choice
     while (columns := growth.step(choice, lambda _: 0.0)) is not None:
         parts.append(columns["count"] - columns["from"])
-        reads.take(columns)
+        reads.receive(columns)
     assert max(parts) == 4096
-    assert reads.has["ids"] == all_at_once(capture)["ids"]
+    assert reads.state["ids"] == all_at_once(capture)["ids"]
 
 
 def test_without_ids_the_cells_are_pieces_in_the_order_of_arrival() -> None:
@@ -200,8 +208,8 @@ def test_without_ids_the_cells_are_pieces_in_the_order_of_arrival() -> None:
     reads = Reads()
     capture = chat(steps, with_ids=False)
     grown(capture, [2], Growth(), reads)
-    assert [reads.has["texts"][str(place)] for place in range(4)] == ["One", "Two", " three", "{}"]
-    assert [(block["channel"], block["start"], block["end"]) for block in reads.has["blocks"]] == [
+    assert [reads.state["texts"][str(place)] for place in range(4)] == ["One", "Two", " three", "{}"]
+    assert [(block["channel"], block["start"], block["end"]) for block in reads.state["blocks"]] == [
         ("reasoning", 0, 1),
         ("content", 1, 2),
         ("content", 2, 3),
@@ -213,25 +221,25 @@ def test_pieces_are_replaced_by_reconstructed_tokens() -> None:
     capture = tool_response("0.32.0", 1)
     reader, growth = Reader(capture.header), Growth()
     units: list[str] = []
-    has: dict[str, Any] = {}
+    state: dict[str, Any] = {}
     for event in capture.events:
         reader.receive([event])
         choice = reader.reading().choice
         columns = growth.step(choice, lambda place: capture.events[place].at_s)
         if columns is not None:
             units.append(str(columns["unit"]))
-            has = {**columns}
+            state = {**columns}
             assert not growth.more
     assert set(units[:-1]) == {"piece"}
-    whole = all_at_once(capture)
-    assert (units[-1], has["from"], has["count"]) == ("token", 0, whole["count"])
-    assert has["ids"] == whole["ids"]
-    assert has["blocks"] == {"from": 0, "items": whole["blocks"]}
-    assert has["events"] == whole["events"]
-    assert (has["reconstructed"], has["uncertain"]) == (True, whole["uncertain"])
-    again = Growth(5).step(choice, lambda place: capture.events[place].at_s)
-    assert again is not None
-    assert (again["from"], again["ids"]) == (0, whole["ids"])
+    complete = all_at_once(capture)
+    assert (units[-1], state["from"], state["count"]) == ("token", 0, complete["count"])
+    assert state["ids"] == complete["ids"]
+    assert state["blocks"] == {"from": 0, "items": complete["blocks"]}
+    assert state["events"] == complete["events"]
+    assert (state["reconstructed"], state["uncertain"]) == (True, complete["uncertain"])
+    resumed = Growth(5).step(choice, lambda place: capture.events[place].at_s)
+    assert resumed is not None
+    assert (resumed["from"], resumed["ids"]) == (0, complete["ids"])
 
 
 def test_text_that_only_the_final_object_has_comes_with_the_end() -> None:
@@ -245,9 +253,9 @@ def test_text_that_only_the_final_object_has_comes_with_the_end() -> None:
     for events, ended in ((deltas, False), ([last], False), ([], True)):
         reader.receive(events)
         while columns := growth.step(reader.reading().choice, lambda _: 0.0, ended=ended):
-            reads.take(columns)
+            reads.receive(columns)
         expected = {"0": "Hello", "1": " there", "2": "!"} if ended else {"0": "Hello", "1": "!"}
-        assert reads.has["texts"] == expected
+        assert reads.state["texts"] == expected
     assert growth.step(reader.reading().choice, lambda _: 0.0, ended=True) is None
     assert not growth.more
 
@@ -255,7 +263,7 @@ def test_text_that_only_the_final_object_has_comes_with_the_end() -> None:
 def patched(before: Pipeline | None, change: PipelineChange) -> Pipeline:
     """What a browser makes of a change."""
 
-    def kept(number: int, count: int) -> list[Any]:
+    def pieces_before(number: int, count: int) -> list[Any]:
         return [] if before is None or not count else before["lanes"][number]["pieces"][:count]
 
     fates = [] if before is None else before["fates"][: change["fates"]["from"]]
@@ -266,7 +274,7 @@ def patched(before: Pipeline | None, change: PipelineChange) -> Pipeline:
             {
                 "field": lane["field"],
                 "label": lane["label"],
-                "pieces": [*kept(number, lane["from"]), *lane["pieces"]],
+                "pieces": [*pieces_before(number, lane["from"]), *lane["pieces"]],
             }
             for number, lane in enumerate(change["lanes"])
         ],
@@ -288,9 +296,9 @@ def test_changes_of_the_picture_add_up_to_the_whole_one(
     for start, end in zip([0, *cut], [*cut, len(capture.events)], strict=True):
         reader.receive(capture.events[start:end])
         examined = examine(reader.reading())
-        whole = picture(examined, examined.reading.choice)
-        reader_has, last = patched(reader_has, changes(last, whole)), whole
-        assert reader_has == whole
+        complete = picture(examined, examined.reading.choice)
+        reader_has, last = patched(reader_has, changes(last, complete)), complete
+        assert reader_has == complete
     assert [last] == all_at_once(capture)["pipelines"]
 
 
@@ -301,9 +309,9 @@ def test_what_a_look_tells_does_not_grow_with_the_stream() -> None:
     for start in range(0, len(capture.events), 100):
         reader.receive(capture.events[start : start + 100])
         examined = examine(reader.reading())
-        whole = picture(examined, examined.reading.choice)
-        sizes.append(len(json.dumps(changes(last, whole))))
-        last = whole
+        complete = picture(examined, examined.reading.choice)
+        sizes.append(len(json.dumps(changes(last, complete))))
+        last = complete
     assert max(sizes[1:]) <= sizes[1] + 20
 
 

@@ -4,7 +4,7 @@ from inspector.analysis.reading import read
 from inspector.capture.capture import Capture, Endpoint, Event, Header
 from inspector.inspection.inspection import inspect
 from inspector.views.rows import audit_dict, finding_words, message_rows, token_rows
-from tests.support.streams import CLOSED, GOOD, LEAK, chat, chat_chunk, tool_response
+from tests.support.streams import CLEAN, CLOSED, LEAK, chat, chat_chunk, tool_response
 
 TOOL = (
     (
@@ -52,14 +52,14 @@ def test_tool_calls_are_listed_with_name_and_arguments() -> None:
 
 
 def test_audit_row_without_ids_has_no_generated_text() -> None:
-    inspection = inspect(chat(GOOD, with_ids=False))
+    inspection = inspect(chat(CLEAN, with_ids=False))
     row = audit_dict(inspection)
     assert row["generated"] is None
     assert row["evidence"] == "none"
 
 
 def test_token_rows_name_state_message_channel_event_and_arrival() -> None:
-    rows = list(token_rows(read(chat(GOOD, gap_s=0.5))))
+    rows = list(token_rows(read(chat(CLEAN, gap_s=0.5))))
     assert [row["index"] for row in rows] == list(range(14))
     assert "".join(row["text"] for row in rows).startswith("<|channel|>analysis<|message|>Need weather.")
     assert [row["state"] for row in rows[:7]] == ["header"] * 3 + ["body"] * 4

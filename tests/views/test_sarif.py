@@ -19,7 +19,7 @@ from inspector.files.store import FIXTURES, load
 from inspector.fleet.probe import Result, sarif_text
 from inspector.inspection.inspection import Inspection, inspect
 from inspector.views.sarif import WORKSPACE, audit_sarif
-from tests.support.builtin import TOOL, WHOLE
+from tests.support.builtin import COMPLETE_CHAT, TOOL
 from tests.support.command import inspector
 from tests.support.probes import row
 
@@ -99,12 +99,12 @@ def test_one_cause_and_prompt_is_one_result_whatever_its_files_are_called(worksp
     assert several["ruleId"] == "misrouted"
     assert several["properties"]["kinds"] == ["misrouted", "dropped", "invalid_tool_arguments"]
     assert len(several["relatedLocations"]) == 2
-    again = checked(audit_sarif(inspected(workspace / names[1])))
-    assert fingerprints(again) == fingerprints([several])
+    second_results = checked(audit_sarif(inspected(workspace / names[1])))
+    assert fingerprints(second_results) == fingerprints([several])
     content = (workspace / names[0]).read_text("utf-8")
     (workspace / "other.jsonl").write_text(content.replace('"role": "user"', '"role": "system"'), "utf-8")
-    other = checked(audit_sarif(inspected(workspace / "other.jsonl", workspace / names[0])))
-    assert len(fingerprints(other)) == 2
+    other_results = checked(audit_sarif(inspected(workspace / "other.jsonl", workspace / names[0])))
+    assert len(fingerprints(other_results)) == 2
 
 
 def test_a_file_outside_the_workspace_is_an_address_and_the_workspace_is_named(workspace: Path) -> None:
@@ -137,13 +137,13 @@ def test_a_probe_has_a_result_for_each_cause_and_prompt_at_a_line_that_exists(wo
 
 
 def test_a_report_on_standard_output_is_alone_there() -> None:
-    files = [FIXTURES / f"{name}.jsonl" for name in (TOOL, WHOLE)]
-    done = inspector("audit", *files, "--sarif", "-")
-    assert done.returncode == 1
-    assert len(checked(done.stdout.decode())) == 1
-    done = inspector("audit", *files, "--json", "--sarif", "-")
-    assert (done.returncode, done.stdout) == (2, b"")
-    assert b"only one of --json, --junit -, --sarif -" in done.stderr
+    files = [FIXTURES / f"{name}.jsonl" for name in (TOOL, COMPLETE_CHAT)]
+    completed = inspector("audit", *files, "--sarif", "-")
+    assert completed.returncode == 1
+    assert len(checked(completed.stdout.decode())) == 1
+    completed = inspector("audit", *files, "--json", "--sarif", "-")
+    assert (completed.returncode, completed.stdout) == (2, b"")
+    assert b"only one of --json, --junit -, --sarif -" in completed.stderr
     lint = inspector("lint", FIXTURES / "lint" / "template-teaches-two-terminators.jsonl", "--sarif", "-")
     assert lint.returncode == 1
     assert checked(lint.stdout.decode())
@@ -154,13 +154,13 @@ def test_junit_fails_where_the_exit_code_does(tmp_path: Path, capsys: pytest.Cap
     shutil.copy(FIXTURES / f"{TOOL}.jsonl", tool := tmp_path / "tool.jsonl")
     shown: dict[str, list[tuple[str, str | None]]] = {}
     for level in ("error", "never"):
-        files = [str(tool), str(FIXTURES / f"{WHOLE}.jsonl"), str(stray)]
+        files = [str(tool), str(FIXTURES / f"{COMPLETE_CHAT}.jsonl"), str(stray)]
         assert main(["audit", *files, "--junit", "-", "--fail-on", level]) == 2
         report = ElementTree.fromstring(capsys.readouterr().out)  # noqa: S314 -- our own text
         shown[level] = [
             (Path(case.attrib["name"]).name, case[0].tag if len(case) else None)
             for case in report.iter("testcase")
         ]
-    whole = (f"{WHOLE}.jsonl", None)
-    assert shown["error"] == [("tool.jsonl", "failure"), whole, ("stray.jsonl", "error")]
-    assert shown["never"] == [("tool.jsonl", None), whole, ("stray.jsonl", "error")]
+    clean_case = (f"{COMPLETE_CHAT}.jsonl", None)
+    assert shown["error"] == [("tool.jsonl", "failure"), clean_case, ("stray.jsonl", "error")]
+    assert shown["never"] == [("tool.jsonl", None), clean_case, ("stray.jsonl", "error")]

@@ -22,20 +22,22 @@ def test_every_token_has_a_fate_and_the_delivered_ones_are_the_text_of_their_fie
         values = list(tokens(inspection, choice=choice.index))
         rows = list(token_rows(inspection.reading, choice))
         keys = ("index", "id", "text", "channel", "event", "arrival_s")
-        assert [[getattr(each, key) for key in keys] for each in values] == [
+        assert [[getattr(value, key) for key in keys] for value in values] == [
             [row[key] for key in keys] for row in rows
         ]
-        assert all((each.field is None) == (each.fate not in {"delivered", "misrouted"}) for each in values)
+        assert all(
+            (value.field is None) == (value.fate not in {"delivered", "misrouted"}) for value in values
+        )
         if not inspection.findings and not choice.reconstructed and choice.has_ids:
             generated = choice.generated()
-            content = "".join(each.text for each in values if each.field == "content")
+            content = "".join(value.text for value in values if value.field == "content")
             assert generated is not None
             assert content == generated.content
 
 
 def test_a_choice_that_is_not_there_and_a_list_of_ids() -> None:
     inspection = inspect(loads("[200005, 35644, 200008, 976]"))
-    assert [each.fate for each in tokens(inspection)] == ["framing", "framing", "framing", "unknown"]
+    assert [value.fate for value in tokens(inspection)] == ["framing", "framing", "framing", "unknown"]
     with pytest.raises(InspectorError, match="no choice 3; it has 1"):
         tokens(inspection, choice=3)
 
@@ -67,7 +69,7 @@ def test_what_is_no_capture_is_named_in_one_sentence(value: object, words: str) 
 
 
 def test_the_version_is_the_same_everywhere(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as done:
+    with pytest.raises(SystemExit) as exited:
         main(["--version"])
-    assert done.value.code == 0
+    assert exited.value.code == 0
     assert capsys.readouterr().out == f"harmony-inspector {inspector.__version__}\n"

@@ -24,11 +24,11 @@ def test_each_part_of_a_transcript_falls_into_the_field_that_has_it() -> None:
     for seed in range(120):
         ids = random_script(Random(seed))  # noqa: S311
         text = text_of(ids)
-        seen = inspector.inspect(answered(text))
-        check(seen)
-        if not any(finding.code is Code.TRANSCRIPT_UNPARSED for finding in seen.findings):
+        inspection = inspector.inspect(answered(text))
+        check(inspection)
+        if not any(finding.code is Code.TRANSCRIPT_UNPARSED for finding in inspection.findings):
             continue
-        payload = strip(seen, key="key")
+        payload = strip(inspection, key="key")
         (picture,) = payload["pipelines"]
         if parsed(ids).rejected:
             continue
@@ -40,9 +40,9 @@ def test_each_part_of_a_transcript_falls_into_the_field_that_has_it() -> None:
 
 
 def test_text_outside_messages_is_drawn_as_delivered() -> None:
-    seen = inspector.inspect(answered("\n<|channel|>final<|message|>Hi<|end|>?<|start|>assistant"))
-    check(seen)
-    (picture,) = strip(seen, key="key")["pipelines"]
+    inspection = inspector.inspect(answered("\n<|channel|>final<|message|>Hi<|end|>?<|start|>assistant"))
+    check(inspection)
+    (picture,) = strip(inspection, key="key")["pipelines"]
     assert len(picture["lanes"]) == 1
 
 
@@ -51,13 +51,13 @@ def test_the_fields_have_what_the_transcript_has() -> None:
         "<|channel|>analysis<|message|>Add.<|start|>assistant"
         "<|channel|>commentary to=functions.add<|message|>{}"
     )
-    seen = inspector.inspect(answered(text))
-    rows = {row.field: (row.label, row.generated, row.state.equal) for row in AuditResult(seen).fields}
+    inspection = inspector.inspect(answered(text))
+    rows = {row.field: (row.label, row.generated, row.state.equal) for row in AuditResult(inspection).fields}
     assert rows == {
         "reasoning": ("reasoning", "Add.", False),
         "content": ("answer", "", False),
         "tool_calls[0].name": ("add: name", "add", False),
         "tool_calls[0].arguments": ("add(…)", "{}", False),
     }
-    (picture,) = strip(seen, key="key")["pipelines"]
+    (picture,) = strip(inspection, key="key")["pipelines"]
     assert [lane["label"] for lane in picture["lanes"]] == ["answer", "reasoning", "add(…)"]

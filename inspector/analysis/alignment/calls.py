@@ -19,7 +19,7 @@ class _Call(NamedTuple):
 
 
 def arrived(choice: ChoiceReading) -> list[int | None]:
-    """For each generated call the index under which its name was delivered; None where it was not."""
+    """For each generated call the index under which its name was delivered; None if it was not delivered."""
     return _arrived(_generated(choice), choice)
 
 
@@ -105,8 +105,8 @@ def _pairs(generated: Sequence[_Call], delivered: Sequence[_Call]) -> list[tuple
     best = [[0] * (len(delivered) + 1) for _ in range(len(generated) + 1)]
     for i in range(len(generated) - 1, -1, -1):
         for j in range(len(delivered) - 1, -1, -1):
-            both = best[i + 1][j + 1] + _weight(generated[i], delivered[j])
-            best[i][j] = max(both, best[i + 1][j], best[i][j + 1])
+            paired = best[i + 1][j + 1] + _weight(generated[i], delivered[j])
+            best[i][j] = max(paired, best[i + 1][j], best[i][j + 1])
     pairs: list[tuple[int, int]] = []
     i = j = 0
     while i < len(generated) and j < len(delivered):

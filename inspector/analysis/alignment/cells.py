@@ -88,13 +88,13 @@ class Alignment:
     fates: list[Fate]
     extras: list[Extra]
     calls: list[int | None]
-    """For each generated tool call the index under which it was delivered; None where its name was not."""
+    """For each generated tool call the index under which it was delivered; None if its name was lost."""
     delivered_stop: str = ""
     """The stop string that was delivered as the end of the text, which OpenAI's API leaves out."""
 
 
 class Piece(NamedTuple):
-    """Text that one event delivered in one field, or the part of it that no token explains so far."""
+    """Text that one event delivered in one field, or the part that is not yet matched with a token."""
 
     event: int
     field: str
@@ -157,7 +157,7 @@ class Cell:
 
     @property
     def lost(self) -> bool:
-        """True while text that some field should have is in none."""
+        """True while a field should have this text and no field has it."""
         return self.state is FateState.DROPPED and not self.optional
 
     def reset(self) -> None:
@@ -248,7 +248,7 @@ def with_left_out(ids: Sequence[int], part: Part, fates: Iterable[Fate]) -> list
     for fate in ordered:
         if start < fate.end and fate.message == part.message:
             fate.end = start
-            fate.arrivals = tuple(each._replace(end=min(each.end, start)) for each in fate.arrivals)
+            fate.arrivals = tuple(arrival._replace(end=min(arrival.end, start)) for arrival in fate.arrivals)
     rest = text_of(ids[start : part.end])
     ordered.append(Fate(start, part.end, FateState.LEFT_OUT, part.field, None, part.message, rest))
     return sorted(ordered, key=lambda fate: fate.start)
@@ -270,8 +270,8 @@ def cells_of(tokens: Tokens, part: Part, *, skip_special: bool = False) -> Itera
     first = part.start
     ids = visible(tokens.ids[part.start : part.end], skip_special)
     length = 0
-    for token, whole in enumerate(texts(ids, ended=False), part.start):
-        text = whole if part.kept is None else whole[: max(part.kept - length, 0)]
+    for token, token_text in enumerate(texts(ids, ended=False), part.start):
+        text = token_text if part.kept is None else token_text[: max(part.kept - length, 0)]
         length += len(text)
         if text:
             yield Cell(first, token, text, tokens.events[token], part.field, part.lane, part.message, state)

@@ -112,14 +112,14 @@ def align_completion(choice: ChoiceReading, stop: StopOptions, *, skip_special: 
     ids = choice.tokens.ids
     sent = choice.deltas_by_field()
     delivered = "".join([delta.text for delta in sent.get(TEXT, ())])
-    whole = Part(0, len(ids), TEXT, TEXT, None)
-    parts = [whole]
+    full_text = Part(0, len(ids), TEXT, TEXT, None)
+    parts = [full_text]
     if stop.is_left_out(ids, choice.finish_reason):
-        parts.insert(0, replace(whole, end=len(ids) - 1))
+        parts.insert(0, replace(full_text, end=len(ids) - 1))
     shown = visible(ids, skip_special)
     place = stop.string_in(text_of(shown), delivered, choice.finish_reason)
     if place is not None:
-        parts.insert(0, replace(whole, kept=place[0]))
+        parts.insert(0, replace(full_text, kept=place[0]))
     cut = [part for part in parts if _ends_in_character(shown[: part.end], delivered)]
     parts += [replace(part, kept=len(delivered)) for part in cut]
     for part in parts:
@@ -127,7 +127,7 @@ def align_completion(choice: ChoiceReading, stop: StopOptions, *, skip_special: 
             if text == delivered:
                 fates = with_left_out(shown, part, [whole_fate(part, TEXT, text, 0)])
                 return Alignment(fates=fates, extras=[], calls=[])
-    part = whole if place is None and delivered.endswith(text_of(shown[-1:]) or "\0") else parts[0]
+    part = full_text if place is None and delivered.endswith(text_of(shown[-1:]) or "\0") else parts[0]
     fates, extras = align_by_token(choice, [part], sent, skip_special=skip_special)
     fates = with_left_out(shown, part, fates)
     return Alignment(fates=fates, extras=extras, calls=[])

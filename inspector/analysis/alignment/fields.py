@@ -1,8 +1,8 @@
 """The tokens of a parsed response aligned with its fields: where the text of each message was delivered.
 
 The generated side is a list of parts: the bodies of messages and the rejected runs. A part has a *lane*, the
-field that should deliver it, or none: messages to tools of the server, rejected runs and the header that a
-response ends in have none. The delivered side is a list of deltas for each field.
+field that should deliver it, or none: messages to the server's own tools, rejected runs and an unfinished
+last header have no lane. The delivered side is a list of deltas for each field.
 
 The explanations are tried from the cheapest on, and each leaves to the next what it cannot explain:
 
@@ -46,7 +46,7 @@ from inspector.protocol.harmony.text import text_of
 
 _LINE_FEED: Final = "\n"
 _PLACES_AT_MOST: Final = 64
-"""Places up to which a field may be read after one part; more come only of texts that repeat each other."""
+"""Positions in a field that are tried after one part; only texts that repeat each other have more."""
 
 
 class _Field(NamedTuple):
@@ -203,8 +203,8 @@ def _fields(parts: Iterable[Part], delivered: Mapping[str, Sequence[Delta]]) -> 
 
 
 def _without(parts: Sequence[Part], starts: Iterable[int]) -> list[Part]:
-    gone = frozenset(starts)
-    return [part for part in parts if part.start not in gone]
+    removed = frozenset(starts)
+    return [part for part in parts if part.start not in removed]
 
 
 def _complete(ids: Sequence[int], field: _Field, *, unstreamed: bool) -> _Composition | None:
@@ -220,7 +220,7 @@ def _complete(ids: Sequence[int], field: _Field, *, unstreamed: bool) -> _Compos
 
 
 def _laid(field: _Field, texts: Sequence[str], between: int) -> _Composition:
-    """The texts one after another, with so many characters between those that are not empty."""
+    """The texts in sequence, with `between` characters between non-empty ones."""
     fates: list[Fate] = []
     at = 0
     for part, text in zip(field.parts, texts, strict=True):
@@ -266,10 +266,10 @@ def _composed(
     fates: list[Fate] = []
     joints: list[int] = []
     for part, after in zip(reversed(parts), reversed(reached), strict=True):
-        before, taken = after[place]
-        if taken is not None:
-            fates.append(whole_fate(part, field.name, taken, place - len(taken)))
-            if place - len(taken) > before:
+        before, lost = after[place]
+        if lost is not None:
+            fates.append(whole_fate(part, field.name, lost, place - len(lost)))
+            if place - len(lost) > before:
                 joints.append(before)
         place = before
     return _Composition(fates[::-1], joints[::-1])
@@ -287,6 +287,8 @@ def _reformatted(ids: Sequence[int], loose: Sequence[Part], fields: Sequence[_Fi
     texts = {field.name: field.text for field in fields if not field.parts}
     for part in loose:
         text = text_of(ids[part.start : part.end], ended=False)
-        lane = next((name for name, got in texts.items() if same_when_joined([text], got)), None)
+        lane = next(
+            (name for name, delivered_text in texts.items() if same_when_joined([text], delivered_text)), None
+        )
         if lane is not None and text and part.message is not None:
             yield whole_fate(part, lane, text, 0, texts.pop(lane))

@@ -74,8 +74,8 @@ def _by_equal_run(
 ) -> tuple[list[Piece], list[Extra]]:
     """A lost run with exactly that text, anywhere: first of its own field, then of another.
 
-    Before or after a message in a wrong field there may be a separator. Where the text before a stray ends as
-    the stray does, either may be the surplus one, so the other is tried too.
+    Before or after a message in a wrong field there may be a separator. If the text before a stray ends like
+    the stray, either may be the surplus, so both are tried.
     """
     ends: dict[tuple[str, int], Cell] = {}
     """By field and end of their text: the cells that arrived."""
@@ -136,8 +136,8 @@ def _by_equal_run(
 
     remaining: list[Piece] = []
     for group in _joined(strays):
-        whole = group[0]._replace(text="".join([piece.text for piece in group]))
-        if not (move(whole) or slide(whole, group[-1].event)):
+        joined = group[0]._replace(text="".join([piece.text for piece in group]))
+        if not (move(joined) or slide(joined, group[-1].event)):
             remaining += [stray for stray in group if len(group) == 1 or not move(stray)]
     return remaining, separators
 

@@ -53,7 +53,7 @@ _BETWEEN_AT_MOST: Final = 16
 """Cells at a difference up to which their texts alone are compared."""
 
 _EQUALS_AT_MOST: Final = 64
-"""Lost cells beside one that arrived among which an equal one is looked for."""
+"""How many lost cells beside a delivered one are searched for an equal text."""
 
 
 class _Budget:
@@ -63,13 +63,13 @@ class _Budget:
 
 def match_around(cells: Sequence[Cell], sent: Sequence[Piece]) -> list[Piece] | None:
     """Match the cells of a field that differs in one place; its strays. None where it differs in many."""
-    whole, text = "".join([cell.text for cell in cells]), "".join([piece.text for piece in sent])
+    generated, text = "".join([cell.text for cell in cells]), "".join([piece.text for piece in sent])
     starts = [0, *accumulate(len(cell.text) for cell in cells)]
-    first = bisect_right(starts, common_prefix(whole, text)) - 1
+    first = bisect_right(starts, common_prefix(generated, text)) - 1
     at = starts[first]
-    same = common_prefix(whole[at:][::-1], text[at:][::-1])
-    last = bisect_left(starts, len(whole) - same)
-    shift = len(text) - len(whole)
+    same = common_prefix(generated[at:][::-1], text[at:][::-1])
+    last = bisect_left(starts, len(generated) - same)
+    shift = len(text) - len(generated)
     end = starts[last] + shift
     begins = [piece.start for piece in sent]
     if at >= end and first < last:
@@ -89,7 +89,7 @@ def match_around(cells: Sequence[Cell], sent: Sequence[Piece]) -> list[Piece] | 
     places = [*starts[:first], *([-1] * (last - first)), *(start + shift for start in starts[last:-1])]
     if first < last and at < end:
         borders = [start - at for start in starts[first : last + 1]]
-        for block in token_blocks(whole[at : starts[last]], borders, [text[at:end]]):
+        for block in token_blocks(generated[at : starts[last]], borders, [text[at:end]]):
             for number in range(bisect_left(borders, block.start), bisect_left(borders, block.end)):
                 places[first + number] = at + borders[number] + block.sent - block.start
     if first < last:
@@ -152,10 +152,14 @@ def _settle(
     def settle(number: int, others: range) -> int:
         place, text, message = places[number], cells[number].text, cells[number].message
         event = sent[bisect_right(begins, place) - 1].event
-        equal = [other for other in others if cells[other].text == text]
+        equal = [candidate for candidate in others if cells[candidate].text == text]
         best = max(
             (number, *equal),
-            key=lambda other: (cells[other].event == event, cells[other].message == message, other),
+            key=lambda candidate: (
+                cells[candidate].event == event,
+                cells[candidate].message == message,
+                candidate,
+            ),
         )
         places[number], places[best] = -1, place
         return best
@@ -163,13 +167,13 @@ def _settle(
     after = near.stop
     for number in reversed(near):
         if places[number] >= 0:
-            others = range(max(number + 1, after - _EQUALS_AT_MOST), after)
-            after = settle(number, others) if others else number
+            candidates = range(max(number + 1, after - _EQUALS_AT_MOST), after)
+            after = settle(number, candidates) if candidates else number
     before = near.start - 1
     for number in near:
         if places[number] >= 0:
-            others = range(before + 1, min(number, before + 1 + _EQUALS_AT_MOST))
-            before = settle(number, others) if others else number
+            candidates = range(before + 1, min(number, before + 1 + _EQUALS_AT_MOST))
+            before = settle(number, candidates) if candidates else number
 
 
 def match_events(cells: Iterable[Cell], sent: Iterable[Piece]) -> list[Piece]:
@@ -236,12 +240,12 @@ def select(cells: Iterable[Cell], text: str, budget: _Budget | None = None) -> S
 def _run(cells: Sequence[Cell], text: str) -> Sequence[Cell]:
     """Adjacent cells: the end, else the beginning, else the last run in between."""
     starts = [0, *accumulate(len(cell.text) for cell in cells)]
-    whole = "".join([cell.text for cell in cells])
-    if whole.endswith(text):
-        place = bisect_left(starts, len(whole) - len(text))
-        if starts[place] == len(whole) - len(text):
+    generated = "".join([cell.text for cell in cells])
+    if generated.endswith(text):
+        place = bisect_left(starts, len(generated) - len(text))
+        if starts[place] == len(generated) - len(text):
             return cells[place:]
-    if whole.startswith(text):
+    if generated.startswith(text):
         place = bisect_left(starts, len(text))
         if starts[place] == len(text):
             return cells[:place]
@@ -334,13 +338,13 @@ class _Attempt(NamedTuple):
 def lay(cells: Sequence[Cell], strays: Sequence[Piece]) -> list[Piece]:
     """Match texts with cells in order: at token borders if that explains all texts, else by characters."""
     starts = [0, *accumulate(len(cell.text) for cell in cells)]
-    whole = "".join([cell.text for cell in cells])
-    spans = embed_tokens(whole, starts, [stray.text for stray in strays])
+    generated = "".join([cell.text for cell in cells])
+    spans = embed_tokens(generated, starts, [stray.text for stray in strays])
     if spans is not None:
         for stray, (first, last) in zip(strays, spans, strict=True):
             fill(cells[first:last], stray)
         return []
-    return _by_characters(cells, starts, whole, strays)
+    return _by_characters(cells, starts, generated, strays)
 
 
 def _by_characters(

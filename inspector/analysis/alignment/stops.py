@@ -7,6 +7,7 @@ from typing import Final
 from inspector.analysis.alignment.cells import FIRST_SPECIAL
 
 _PLACES_AT_MOST: Final = 64
+"""Places of one stop string that are tried; a text that repeats the string has any number."""
 _BY_ITSELF: Final = (None, "stop")
 """Finish reasons of a response that may have stopped at a string; None where the stream has none."""
 

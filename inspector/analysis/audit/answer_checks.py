@@ -102,8 +102,8 @@ def no_answer(reading: Reading, choice: ChoiceReading, findings: Iterable[Findin
     )
     if choice.finish_reason not in _ENDED or any(disqualifying):
         return
-    got = choice.delivered()
-    if got.content.strip() or got.tool_calls or any(got.other.values()):
+    delivered = choice.delivered()
+    if delivered.content.strip() or delivered.tool_calls or any(delivered.other.values()):
         return
     call = _last_call(choice.rebuilt or choice)
     if call is None and not _only_reasoning(reading, choice):
@@ -118,7 +118,7 @@ def no_answer(reading: Reading, choice: ChoiceReading, findings: Iterable[Findin
             else Code.ENDED_WITH_EMPTY_ANSWER
             if final
             else Code.ENDED_IN_REASONING
-            if got.reasoning
+            if delivered.reasoning
             else Code.ENDED_WITHOUT_TEXT,
             finish_reason=choice.finish_reason,
             name=None if call is None else call.header.recipient,
@@ -130,7 +130,7 @@ def no_answer(reading: Reading, choice: ChoiceReading, findings: Iterable[Findin
 
 
 def _last_call(choice: ChoiceReading) -> Message | None:
-    """The last message, if it calls a tool for which the endpoint has no field."""
+    """The last message, if it calls a tool that the endpoint has no field for."""
     if not choice.has_ids or not choice.expected.segments:
         return None
     last = choice.expected.segments[-1]

@@ -25,7 +25,7 @@ from inspector.protocol.harmony.transcript import Message
 
 
 def undelivered_calls(choice: ChoiceReading, alignment: Alignment) -> set[str]:
-    """Fields of tool calls of which nothing arrived anywhere, neither name nor arguments."""
+    """Fields of tool calls whose name and arguments were delivered in no field."""
     if not choice.expected.calls:
         return set()
     arrived = {fate.field for fate in alignment.fates if fate.state is not FateState.DROPPED}
@@ -78,14 +78,14 @@ def nameless_calls(choice: ChoiceReading, explained: Set[int | None]) -> Iterato
         if index is None or field != tool_arguments(index) or tool_name(index) in fields:
             continue
         if index not in explained:
-            came = [delta.event for delta in fields[field]]
+            events = [delta.event for delta in fields[field]]
             yield Finding(
                 kind=Kind.PROTOCOL,
                 severity=Severity.WARNING,
                 facts=UnnamedCall(index=index),
                 field=field,
-                event_start=came[0],
-                event_end=came[-1] + 1,
+                event_start=events[0],
+                event_end=events[-1] + 1,
                 choice=choice.index,
             )
 
@@ -105,11 +105,11 @@ def wrong_name(choice: ChoiceReading, number: int, name: str, got: str) -> Findi
 
 def wrong_arguments(choice: ChoiceReading, field: str | None, generated: str, delivered: str) -> Finding:
     """The finding of arguments that were delivered as invalid JSON; a warning if they were generated so."""
-    good = is_json(generated)
+    generated_valid = is_json(generated)
     return Finding(
         kind=Kind.INVALID_TOOL_ARGUMENTS,
-        severity=Severity.ERROR if good else Severity.WARNING,
-        facts=NoFacts(code=Code.ARGUMENTS_BROKEN if good else Code.ARGUMENTS_GENERATED_INVALID),
+        severity=Severity.ERROR if generated_valid else Severity.WARNING,
+        facts=NoFacts(code=Code.ARGUMENTS_BROKEN if generated_valid else Code.ARGUMENTS_GENERATED_INVALID),
         field=field,
         generated=generated,
         delivered=delivered,

@@ -67,14 +67,14 @@ def aborted(
     """What the server did with its error, as a clause after "the server".
 
     `status` is that of an answer with an error status; `code` the one that an error body has, for a capture
-    without status. An error of the server's parser (`parsing`) is no fault of the request, though vLLM sends it
-    with status 400 up to 0.17.
+    without status. An error of the server's parser (`parsing`) is not the request's fault, although vLLM sends
+    it with status 400 up to 0.17.
     """
     quoted = f"“{words.rstrip('.')}”"
     http_code = code if status is None else status
     if http_code is not None:
-        what = "rejected the request" if http_code < 500 and not parsing else "failed"
-        return f"{what} ({'code' if status is None else 'HTTP'} {http_code}): {quoted}"
+        verb = "rejected the request" if http_code < 500 and not parsing else "failed"
+        return f"{verb} ({'code' if status is None else 'HTTP'} {http_code}): {quoted}"
     return (
         f"aborted the stream: {quoted}" if streamed else f"returned an error instead of a response: {quoted}"
     )
@@ -103,7 +103,7 @@ def _texts(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def _calls(findings: Sequence[Finding]) -> list[str]:
-    """The tool calls of which nothing arrived, by number and name, or their count where they are many."""
+    """The tool calls that were not delivered at all, by number and name; only their count if they are many."""
     calls = [
         (tool_index(finding.field or "") or 0, finding.facts.name)
         for finding in findings
@@ -130,23 +130,23 @@ def _misrouted(errors: Sequence[Finding]) -> list[str]:
         if finding.code is Code.CALL_AS_TEXT:
             continue
         groups.setdefault((finding.field, finding.delivered_in), []).append(finding)
-    for (origin, where), group in groups.items():
+    for (origin, destination), group in groups.items():
         if origin is None:
             words.append(
-                f"delivered {amount(group)} outside any message body as text in {field_words(where)}"
+                f"delivered {amount(group)} outside any message body as text in {field_words(destination)}"
             )
-        elif origin == REASONING and where == CONTENT:
+        elif origin == REASONING and destination == CONTENT:
             words.append(f"leaked {amount(group, 'reasoning')} into the answer")
         else:
-            words.append(f"delivered {amount(group)} of {field_words(origin)} in {field_words(where)}")
+            words.append(f"delivered {amount(group)} of {field_words(origin)} in {field_words(destination)}")
     return words
 
 
 def _unparsed(errors: Sequence[Finding]) -> list[str]:
-    whole = [finding for finding in errors if finding.code in TRANSCRIPTS]
+    transcripts = [finding for finding in errors if finding.code in TRANSCRIPTS]
     return [
         f"passed Harmony through unparsed in {field_words(finding.field)}{inside(finding.facts)}"
-        for finding in whole[:1]
+        for finding in transcripts[:1]
         if isinstance(finding.facts, HarmonyText)
     ]
 
@@ -164,13 +164,13 @@ def _harmony(findings: Sequence[Finding]) -> str:
 def model_clause(rejected: Sequence[Finding]) -> str:
     """What the model wrote that the parser rejects, a clause after "the model"."""
     first = rejected[0]
-    what = (
+    clause = (
         "wrote a header that Harmony does not allow"
         if first.kind is Kind.BAD_HEADER
         else "emitted a token where only <|start|> is allowed"
     )
-    more = f", {len(rejected):,} times in total" if len(rejected) > 1 else ""
-    return f"{what} (token {first.token_start:,}{more})" if first.sent else f"{what} (not sent)"
+    repeats = f", {len(rejected):,} times in total" if len(rejected) > 1 else ""
+    return f"{clause} (token {first.token_start:,}{repeats})" if first.sent else f"{clause} (not sent)"
 
 
 def warning_clause(kind: Kind, findings: Sequence[Finding]) -> str:
@@ -212,12 +212,12 @@ def _a_call(findings: Sequence[Finding]) -> str:
 
 
 def _added(findings: Sequence[Finding]) -> str:
-    what = "line feed" if all(finding.delivered == "\n" for finding in findings) else "separator"
+    noun = "line feed" if all(finding.delivered == "\n" for finding in findings) else "separator"
     groups: dict[str | None, int] = {}
     for finding in findings:
         groups[finding.field] = groups.get(finding.field, 0) + 1
     places = [
-        f"{counted(number, what)} between messages of {field_words(field)}"
+        f"{counted(number, noun)} between messages of {field_words(field)}"
         for field, number in groups.items()
     ]
     return f"the server added {joined(places)}"
@@ -243,8 +243,8 @@ def _count_mismatch(findings: Sequence[Finding]) -> str:
         return f"the server sent {counts.seen:,} of {counts.counted:,} {sent_as(counts)}, so losses may be hidden"
     unexplained = _of_type(findings, UnexplainedCount)[0]
     if findings[0].reconstructed:
-        more = counted(unexplained.counted - unexplained.seen, "token")
-        return f"the server counted {more} more than its final object accounts for"
+        surplus = counted(unexplained.counted - unexplained.seen, "token")
+        return f"the server counted {surplus} more than its final object accounts for"
     return (
         f"the server counted {unexplained.counted:,} tokens, but its texts account for about "
         f"{unexplained.seen:,}"
@@ -273,8 +273,8 @@ def _unoffered(findings: Sequence[Finding]) -> str:
     names = list(dict.fromkeys(quote(call.name) for call in _of_type(findings, UnofferedCall)))
     if len(names) > _CALLS_NAMED:
         return f"the response calls {counted(len(names), 'tool')} that the request does not offer"
-    those = "a tool" if len(names) == 1 else "tools"
-    return f"the response calls {joined(names)}, {those} that the request does not offer"
+    tools = "a tool" if len(names) == 1 else "tools"
+    return f"the response calls {joined(names)}, {tools} that the request does not offer"
 
 
 def _special_token(findings: Sequence[Finding]) -> str:

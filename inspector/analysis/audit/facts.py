@@ -122,7 +122,7 @@ class TextWithoutField:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UndeliveredCall:
-    """A tool call of which nothing was delivered."""
+    """A tool call that was not delivered at all."""
 
     code: Literal[Code.CALL_LOST, Code.CALL_LEFT_OUT]
     name: str
@@ -341,7 +341,7 @@ class ProtocolNotice:
     """Its key, see `wire.stream.Notice`."""
     detail: str
     times: int
-    """How often it happened."""
+    """Number of occurrences."""
 
 
 TextCode = Literal[

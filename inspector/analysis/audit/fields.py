@@ -40,7 +40,7 @@ class FieldState(StrEnum):
 
     @property
     def equal(self) -> bool | None:
-        """False for a fault, True without one, None where that is unknown."""
+        """Whether the delivery has no fault; None if that is unknown."""
         return None if self is FieldState.UNKNOWN else self is not FieldState.DIFFERENT
 
     @property
@@ -106,12 +106,12 @@ def field_texts(
     by_final = [finding.severity for finding in of_choice if finding.by_final] if choice.has_finals else []
     rows = []
     for field in {**generated, **delivered}:
-        made, got = generated.get(field, ""), delivered.get(field, "")
-        if not made and not got:
+        generated_text, delivered_text = generated.get(field, ""), delivered.get(field, "")
+        if not generated_text and not delivered_text:
             continue
         if not comparable or not reading.spec.delivers:
             state = FieldState.UNKNOWN
-        elif made == got:
+        elif generated_text == delivered_text:
             state = FieldState.EQUAL
         elif field in wrong or Severity.ERROR in by_final or by_text:
             state = FieldState.DIFFERENT
@@ -121,15 +121,17 @@ def field_texts(
             state = FieldState.UNKNOWN
         elif field in added:
             state = FieldState.ADDED
-        elif reading.stream.bodies and same_when_joined(choice.expected.texts(field, choice.tokens.ids), got):
+        elif reading.stream.bodies and same_when_joined(
+            choice.expected.texts(field, choice.tokens.ids), delivered_text
+        ):
             state = FieldState.REWRITTEN
         else:
-            state = FieldState.LEFT_OUT if _shorter(made, got) else FieldState.NO_FIELD
+            state = FieldState.LEFT_OUT if _shorter(generated_text, delivered_text) else FieldState.NO_FIELD
         rows.append(
             FieldTexts(
                 field=field,
-                generated=made if comparable else None,
-                delivered=got if reading.spec.delivers else None,
+                generated=generated_text if comparable else None,
+                delivered=delivered_text if reading.spec.delivers else None,
                 state=state,
             )
         )

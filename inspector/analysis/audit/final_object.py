@@ -34,9 +34,9 @@ def final_findings(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]
                 extra.append(_no_item(choice, field, sent[field]))
             continue
         findings = list(_field_findings(choice, field, final, sent.get(field, [])))
-        done = reading.stream.choice(choice.index).item_finals.get(_as_streamed(field, numbers))
-        if not findings and done is not None and done != final:
-            extra.append(_done_finding(reading, choice, field, done))
+        done_text = reading.stream.choice(choice.index).item_finals.get(_as_streamed(field, numbers))
+        if not findings and done_text is not None and done_text != final:
+            extra.append(_done_finding(reading, choice, field, done_text))
         if reading.stream.final_event is None:  # more of the field may be of items that are not done
             findings = [finding for finding in findings if finding.kind is not Kind.DUPLICATED]
         for finding in findings:
@@ -48,9 +48,9 @@ def final_findings(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]
     for field, final in choice.finals.items():
         if not field.startswith("tool_calls[") or not field.endswith(".arguments"):
             continue
-        got = "".join(delta.text for delta in sent.get(field, []))
-        if not is_json(got):
-            yield replace(wrong_arguments(choice, field, final, got), by_final=True)
+        delivered = "".join(delta.text for delta in sent.get(field, []))
+        if not is_json(delivered):
+            yield replace(wrong_arguments(choice, field, final, delivered), by_final=True)
 
 
 def _as_streamed(field: str, numbers: Sequence[int | None]) -> str:
@@ -68,18 +68,18 @@ def _names(choice: ChoiceReading, sent: Mapping[str, Sequence[Delta]]) -> Iterat
         index = tool_index(field)
         if index is None or field != tool_name(index):
             continue
-        got = "".join(delta.text for delta in sent.get(field, []))
-        if got != final:
+        delivered = "".join(delta.text for delta in sent.get(field, []))
+        if delivered != final:
             arguments = tool_arguments(index)
-            only_final = not got and not choice.finals.get(arguments) and arguments not in sent
+            only_final = not delivered and not choice.finals.get(arguments) and arguments not in sent
             facts = (
                 CallWithoutEvents(call=index, name=final)
                 if only_final
                 else MisnamedCall(
-                    code=Code.CALL_RENAMED if got else Code.CALL_NAME_LOST, call=index, name=final
+                    code=Code.CALL_RENAMED if delivered else Code.CALL_NAME_LOST, call=index, name=final
                 )
             )
-            yield replace(wrong_name(choice, index, final, got), facts=facts, by_final=True)
+            yield replace(wrong_name(choice, index, final, delivered), facts=facts, by_final=True)
 
 
 def _wrong_calls(
@@ -209,7 +209,7 @@ def _done_finding(reading: Reading, choice: ChoiceReading, field: str, done: str
     )
 
 
-def _whole(text: str | None) -> str:
+def _without_space(text: str | None) -> str:
     """A text without the character that its end cuts off, which deltas leave out."""
     return (text or "").rstrip("\ufffd")
 
@@ -218,7 +218,9 @@ def _pair(lost: list[Finding], extra: list[Finding]) -> Iterator[Finding]:
     """Text lost in one field and surplus in another is misrouted: one finding, not two."""
     unpaired = list(lost)
     for finding in extra:
-        alike = [loss for loss in unpaired if _whole(loss.generated) == _whole(finding.delivered)]
+        alike = [
+            loss for loss in unpaired if _without_space(loss.generated) == _without_space(finding.delivered)
+        ]
         alike.sort(key=lambda loss: loss.field == finding.field)
         pair = alike[0] if alike else None
         if pair is None:

@@ -35,8 +35,8 @@ def audit(
 ) -> list[Finding]:
     """All findings of a reading, errors before warnings, then in the order of the stream.
 
-    None of a response that was read in part, as what is missing may be in the rest, and none of another
-    model's. `aligned` and `transmission` are computed where they are not passed.
+    A response that was read in part has no findings, as missing text may be in the rest; nor has one of
+    another model. `aligned` and `transmission` are computed where they are not passed.
     """
     if reading.unread or reading.foreign:
         return []
@@ -109,12 +109,12 @@ def _nameless(reading: Reading, choice: ChoiceReading, findings: Iterable[Findin
 
 
 def _order(finding: Finding) -> tuple[bool, int, int, int]:
-    far = 1 << 60
+    last = 1 << 60
     return (
         finding.severity is not Severity.ERROR,
         finding.choice,
-        finding.token_start if finding.token_start is not None else far,
-        finding.event_start if finding.event_start is not None else far,
+        finding.token_start if finding.token_start is not None else last,
+        finding.event_start if finding.event_start is not None else last,
     )
 
 

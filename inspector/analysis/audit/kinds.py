@@ -96,7 +96,7 @@ class Code(StrEnum):
     CALL_LEFT_OUT = "call_left_out"
     """Left out as the request asked: `parallel_tool_calls: false`."""
     CALL_AS_TEXT = "call_as_text"
-    """A call on the final channel, of which the client got the arguments as text."""
+    """A call on the final channel, whose arguments the client got as text."""
     CALL_RENAMED = "call_renamed"
     CALL_NAME_LOST = "call_name_lost"
     CALL_WITHOUT_EVENTS = "call_without_events"

@@ -120,7 +120,7 @@ def _fate_finding(choice: ChoiceReading, fate: Fate, state: _Wrong) -> Finding:
 def _astray(choice: ChoiceReading, fate: Fate) -> bool:
     """True for a call's text in the answer, and for a call whose name contains a special token.
 
-    Calls on the analysis channel to tools of the server may be in the reasoning; vLLM puts them there.
+    Calls of the server's own tools on the analysis channel may be in the reasoning, where vLLM puts them.
     """
     if fate.field is not None or fate.message is None or fate.delivered_in is None:
         return False
@@ -272,7 +272,7 @@ def unaccounted_texts(
         if fate.delivered_in is not None and fate.delivered_in not in explained:
             own = fate.field == fate.delivered_in
             pieces[fate.delivered_in] += [
-                (each.at, each.text, each.start if own else -1) for each in fate.arrivals
+                (arrival.at, arrival.text, arrival.start if own else -1) for arrival in fate.arrivals
             ]
     for extra in alignment.extras:
         pieces[extra.field].append((extra.at, extra.text, -1))

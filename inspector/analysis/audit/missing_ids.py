@@ -9,11 +9,12 @@ from inspector.capture.capture import EventKind
 from inspector.protocol.harmony.vocab import Marker
 
 _FIRST = {Marker.CHANNEL, Marker.START}
-"""Ids that a completion begins with, but for one that names a recipient first."""
+"""IDs that a completion begins with, unless its header names a recipient first."""
 _HEADER_AT_MOST = 12
+"""Tokens in which the first header ends, if it was sent."""
 _SENT = {Evidence.TOKEN_IDS, Evidence.LOGPROBS}
 _ENDS = [[Marker.RETURN], [Marker.CALL]]
-"""Last tokens after which no model goes on by itself."""
+"""Last tokens after which a model does not continue."""
 _HIDES_REASONING = "include_reasoning"
 
 
@@ -27,7 +28,7 @@ class IdsGap(StrEnum):
     CHUNKS = "chunks"
     """Chunks in the middle of the stream have neither IDs nor text, and nothing is counted."""
     UNEXPLAINED = "unexplained"
-    """Text arrived that no ID accounts for, and nothing is counted: it may be of missing IDs, or added."""
+    """Text that no ID accounts for, and no token count: its IDs may be missing, or the server added it."""
     EXCERPT = "excerpt"
     """The capture is a part of the response."""
     RELEASE = "release"
@@ -46,6 +47,7 @@ def ids_missing(reading: Reading, aligned: Mapping[int, Alignment | None]) -> Id
     if any(choice.has_finals for choice in reading.choices):
         return None  # no id was expected: the tokens of its messages are compared with the count
     received = sum(len(choice.tokens) for choice in reading.choices)
+    # A count decides alone, both ways. What follows are signs of missing IDs in streams without one.
     if reading.stream.counted is not None:
         return IdsGap.COUNTED if reading.stream.counted > received else None
     if not reading.spec.delivers:
@@ -118,7 +120,7 @@ def evidence_hint(reading: Reading) -> str:
 
 
 def ids_hint(reading: Reading) -> str:
-    """How to get token IDs, on another endpoint where its own has none; one sentence."""
+    """How to get token IDs, if need be from another endpoint; one sentence."""
     if asks_for_ids(reading):
         return evidence_hint(reading)
     return reading.engine.ids_hint(reading.server_version, streamed=_streamed(reading))
@@ -132,7 +134,7 @@ def asks_for_ids(reading: Reading) -> bool:
 
 
 def _streamed(reading: Reading) -> bool:
-    """Whether the request asks for a stream; where it is not known, whether one came."""
+    """Whether the request asks for a stream; without a known request, whether the response is one."""
     request = reading.header.request
     if request:
         return bool(request.get("stream"))

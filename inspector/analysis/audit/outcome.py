@@ -27,7 +27,7 @@ class ResponseOutcome(StrEnum):
     REJECTED = "rejected"
     """The server rejected the request (HTTP 4xx), and not for what its model generated."""
     ABORTED = "aborted"
-    """The client, the user or a proxy closed the connection; what came until then is not damaged."""
+    """The client, the user or a proxy closed the connection; what was delivered before is not damaged."""
     UNKNOWN = "unknown"
     """No error, and not enough evidence."""
 
@@ -36,12 +36,14 @@ def response_outcome(reading: Reading, findings: Sequence[Finding], *, proven: b
     """The outcome of a response; `proven` is false where its evidence allows no verdict."""
     status = reading.header.status or 200
     sides = {KINDS[finding.kind].side for finding in findings}
+    # Before damage: the client saw these failures, and metrics that alert on damage must not count them.
     if status in _REJECTED and FindingSide.MODEL not in sides:
         return ResponseOutcome.REJECTED
     if status >= _REJECTED.start or reading.stream.errors or FindingSide.ABORT in sides:
         return ResponseOutcome.FAILED
     if any(_is_damage(finding) for finding in findings):
         return ResponseOutcome.DAMAGED
+    # After damage: what arrived before a client left can be damaged all the same.
     if reading.stopped or any(finding.kind is Kind.ABORTED for finding in findings):
         return ResponseOutcome.ABORTED
     if not proven or any(finding.code in _DOUBT for finding in findings):

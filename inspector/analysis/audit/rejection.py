@@ -1,8 +1,9 @@
 """Where the server's parser stopped, from the words of its error and the tokens that it had sent.
 
 vLLM to 0.31 parses a step before it sends it: when its parser rejects a token, nothing of that step is sent.
-The error names the rejected token or quotes the rejected header, and the tokens sent so far say what must
-have come between. Nothing more is derived: a gap holds what the error implies and is otherwise open.
+The error names the rejected token or quotes the rejected header, and the tokens sent so far show which tokens
+must be missing between them. Nothing more is derived: a gap holds what the error implies and is otherwise
+open.
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,7 +40,7 @@ class UnsentKind(StrEnum):
     TOKEN = "token"
     """The token at which the parser stopped."""
     HEADER = "header"
-    """A header of which no token was sent."""
+    """A header whose tokens were all withheld."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +67,8 @@ class Rejection:
         """Cells after the last token sent, in order."""
         if self.error.reason is RejectionReason.UNFINISHED:
             return ()
-        whole = self.error.reason.in_header and self.header is None
-        last = UnsentKind.HEADER if whole else UnsentKind.TOKEN
+        header_unsent = self.error.reason.in_header and self.header is None
+        last = UnsentKind.HEADER if header_unsent else UnsentKind.TOKEN
         return (UnsentKind.GAP, last) if self.missing is Missing.CERTAIN else (last,)
 
     @property
@@ -79,7 +80,7 @@ class Rejection:
 
 
 def rejection(reading: Reading, errors: Sequence[ServerError], *, ids_missing: bool) -> Rejection | None:
-    """What the server's parser rejected; None when no error says so, or not of which choice.
+    """What the server's parser rejected; None if no error reports one, or if its choice is unknown.
 
     A token that the reference parser rejects among those sent is a finding of its own, so it is not repeated.
     """
@@ -102,17 +103,17 @@ def _placed(
     if choice.transcript.rejected_runs and not ids_missing:
         return None
     exact = bool(choice.tokens) and not ids_missing and not _several_per_event(choice)
-    where = _Where(choice, exact=exact)
+    placement = _Placement(choice, exact=exact)
     placed = Rejection(
         error=error,
         words=server_error.message,
         event=server_error.event,
         choice=choice.index,
-        sent=where.count,
+        sent=placement.count,
     )
-    start, missing = where.open_header, where.missing_of_header(error)
+    start, missing = placement.open_header, placement.missing_of_header(error)
     if start is not None and missing is not None:
-        header = (start, where.count)
+        header = (start, placement.count)
         return replace(
             placed,
             header=header,
@@ -120,8 +121,8 @@ def _placed(
             missing=missing,
             implied=(Implied.HEADER_WORDS,) if missing is Missing.CERTAIN else (),
         )
-    implied = where.implied(error)
-    missing = Missing.CERTAIN if implied else Missing.NONE if where.exact else Missing.POSSIBLE
+    implied = placement.implied(error)
+    missing = Missing.CERTAIN if implied else Missing.NONE if placement.exact else Missing.POSSIBLE
     return replace(placed, missing=missing, implied=implied)
 
 
@@ -134,7 +135,7 @@ def _several_per_event(choice: ChoiceReading) -> bool:
     return any(later == earlier for earlier, later in pairwise(events))
 
 
-class _Where:
+class _Placement:
     """Where the sent tokens of a choice end."""
 
     def __init__(self, choice: ChoiceReading, *, exact: bool) -> None:
@@ -151,14 +152,14 @@ class _Where:
         return None if last is None or last.in_body or last.start >= self.count else last.start
 
     def missing_of_header(self, error: ParserError) -> Missing | None:
-        """What is missing of the open header; None when it is not the rejected one."""
+        """What is missing of the open header; None if the open header is not the rejected one."""
         reason = error.reason
         if self.open_header is None or reason is RejectionReason.NOT_START:
             return None
         if self.exact or reason is RejectionReason.UNFINISHED:
             return Missing.NONE
-        whole, begun = self._holds(reason, error.quoted)
-        return Missing.POSSIBLE if whole else Missing.CERTAIN if begun else None
+        complete, begun = self._holds(reason, error.quoted)
+        return Missing.POSSIBLE if complete else Missing.CERTAIN if begun else None
 
     def _holds(self, reason: _HeaderReason, quoted: str) -> tuple[bool, bool]:
         """Whether the open header has what the error is about, and whether it may be its beginning."""

@@ -39,7 +39,7 @@ _SLACK_JOINED: Final = 20
 """The same on chat with an answer: its deltas merge the messages of a field, whose framing takes 6 tokens
 each (`<|end|><|start|>assistant<|channel|>analysis<|message|>`), and up to three are usual before a call."""
 _NOISE_PART: Final = 500
-"""One token in so many may differ between sampling and encoding its text again; that is not reported."""
+"""A sampled text encoded again may differ in one of this many tokens; such a difference is not reported."""
 _ERROR_STATUS: Final = 400
 _CLOSED_BY: Final[Mapping[ClosedBy, EndCode]] = {
     ClosedBy.CLIENT: Code.CLOSED_BY_CLIENT,
@@ -69,7 +69,7 @@ def server_errors(reading: Reading) -> list[ServerError]:
 
 
 def end_findings(reading: Reading, errors: Sequence[ServerError], *, ids_missing: bool) -> Iterator[Finding]:
-    """Findings that rest on no text: how the stream went and ended."""
+    """Findings that need no text: how the stream ended, and its protocol."""
     for error in errors:
         yield Finding(
             facts=NoFacts(code=Code.SERVER_ERROR),
@@ -134,14 +134,14 @@ def _truncated(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]:
     reason = choice.finish_reason
     if not choice.has_ids:
         if reading.stream.final_status in {"incomplete", "cancelled"}:
-            below = _below_limit(reading)
+            below_limit = _below_limit(reading)
             why = reading.stream.incomplete_reason
             yield Finding(
                 kind=Kind.TRUNCATED,
                 severity=Severity.WARNING,
                 facts=Incomplete(reason=why)
-                if below is None
-                else BelowLimit(reason=why, counted=below[0], limit=below[1]),
+                if below_limit is None
+                else BelowLimit(reason=why, counted=below_limit[0], limit=below_limit[1]),
                 event_start=reading.stream.final_event,
                 event_end=(reading.stream.final_event or 0) + 1,
                 choice=choice.index,
@@ -205,7 +205,7 @@ def _limit_reached(reading: Reading) -> int | None:
 
 
 def _no_finish_reason(reading: Reading) -> Iterator[Finding]:
-    """A response that says of no choice why it ended: an agent that waits for the reason goes on for ever."""
+    """A response without a `finish_reason` in any choice: an agent that waits for it never stops."""
     if not reading.spec.delivers or reading.spec.terminal_types:
         return
     if any(choice.finish_reason is not None for choice in reading.choices) or not reading.events:
@@ -267,8 +267,8 @@ def _counts(reading: Reading) -> Iterator[Finding]:
     explained = explained_tokens(reading)
     if explained is None:
         return
-    got = reading.choice.delivered()
-    answered = bool(got.content or got.tool_calls)
+    delivered = reading.choice.delivered()
+    answered = bool(delivered.content or delivered.tool_calls)
     # Encoding a text again need not give the sampled tokens back, and an empty message leaves no text.
     slack = max(_SLACK_JOINED, counted // _SLACK_PART) if answered else _SLACK_WITHOUT_ANSWER
     missing = counted - explained
@@ -367,12 +367,12 @@ def _header(channel: str, recipient: str | None = None, content_type: str | None
 
 
 def _chat_messages(reading: Reading) -> Iterator[tuple[str, str]]:
-    got = reading.choice.delivered()
-    if got.reasoning:
-        yield _header("analysis"), got.reasoning
-    if got.content:
-        yield _header("final"), got.content
-    for call in got.tool_calls:
+    delivered = reading.choice.delivered()
+    if delivered.reasoning:
+        yield _header("analysis"), delivered.reasoning
+    if delivered.content:
+        yield _header("final"), delivered.content
+    for call in delivered.tool_calls:
         yield _header("commentary", f"functions.{call.name}", "<|constrain|>json"), call.arguments
 
 

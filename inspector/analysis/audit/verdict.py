@@ -1,4 +1,4 @@
-"""The verdict: a one-sentence summary of the findings, with the evidence that it rests on, made by rules."""
+"""The verdict: a one-sentence summary of the findings and their evidence, by rules."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -65,7 +65,7 @@ class Verdict:
     known: str = ""
     """The likeliest known issue and its first step; empty when none is known."""
     clauses: tuple[Clause, ...] = field(default=(), compare=False, repr=False)
-    """All that happened, worst first; the sentence is made of the first ones."""
+    """All clauses, worst first; the sentence consists of the first ones."""
 
 
 _SHOWN: Final = 3
@@ -99,7 +99,7 @@ _EXCERPTS: Final[Mapping[Excerpt, str]] = {
     Excerpt.END: "An excerpt, or a stream that broke off: the response does not end here",
 }
 _UNPRINTED: Final = "An excerpt: the token that ends a turn was not printed"
-_WHOLE: Final = (
+_EXCERPT_WHY: Final = (
     "To find out more, record the response with `python -m inspector record`, which keeps all of it and how its "
     "connection ended."
 )
@@ -151,6 +151,11 @@ def _unended(reading: Reading) -> str:
 
 
 def _verdict(reading: Reading, findings: Sequence[Finding], transmission: Transmission) -> Verdict:
+    """The verdict without its outcome; the order is that of what each step needs to be true.
+
+    Without a completely read response of a known model nothing can be said. A finding stands without evidence
+    of the whole response. The absence of findings needs it, so what that evidence lacks comes before "clean".
+    """
     if reading.unread:
         why = "A difference may be in the part that was not read, so there is no verdict."
         return Verdict(level=Level.UNKNOWN, sentence=reading.unread, why=why)
@@ -164,7 +169,7 @@ def _verdict(reading: Reading, findings: Sequence[Finding], transmission: Transm
         model, server = _at_fault(reading, findings, errors)
         blame = _blame(model=model, server=server, gateway=reading.gateway)
         gateway = reading.gateway if server else None
-        apart = (
+        other_fault = (
             ""
             if gateway is None
             else f" To tell server and proxy apart, ask the server without {gateway.label}."
@@ -174,18 +179,20 @@ def _verdict(reading: Reading, findings: Sequence[Finding], transmission: Transm
             sentence=" ".join(
                 f"{clause.words[0].upper()}{clause.words[1:]}." for clause in statements[:_SHOWN]
             ),
-            why=f"{blame} {_why(reading, findings, transmission)}{apart}".lstrip(),
+            why=f"{blame} {_why(reading, findings, transmission)}{other_fault}".lstrip(),
             blame=blame,
             clauses=tuple(statements),
         )
     if reading.excerpt is not None:
-        nothing = (
+        no_loss = (
             "nothing wrong was found in it"
             if transmission.gap or not (reading.choice.has_ids and reading.spec.delivers)
             else "nothing was lost until then"
         )
         return Verdict(
-            level=Level.UNKNOWN, sentence=f"{_excerpt(reading, reading.excerpt)}; {nothing}.", why=_WHOLE
+            level=Level.UNKNOWN,
+            sentence=f"{_excerpt(reading, reading.excerpt)}; {no_loss}.",
+            why=_EXCERPT_WHY,
         )
     blind = [choice for choice in reading.choices if choice.evidence in _BLIND]
     unproven = reading.stream.final_object is not None or reading.choice.evidence is Evidence.FINAL_OBJECT
@@ -199,10 +206,10 @@ def _verdict(reading: Reading, findings: Sequence[Finding], transmission: Transm
             else "The final object has not arrived.",
         )
     if blind:
-        which = "" if len(blind) == len(reading.choices) else f" for choice {blind[0].index}"
+        of_choice = "" if len(blind) == len(reading.choices) else f" for choice {blind[0].index}"
         return Verdict(
             level=Level.UNKNOWN,
-            sentence=f"This capture has no token evidence{which}, so lost text cannot be detected.",
+            sentence=f"This capture has no token evidence{of_choice}, so lost text cannot be detected.",
             why=evidence_hint(reading),
         )
     if transmission.gap is not None:
@@ -240,18 +247,18 @@ def _clauses(
 
 
 def _nothing_delivered(reading: Reading, findings: Sequence[Finding]) -> bool:
-    """Whether all that was to be the answer is lost, and no error of the server says so."""
+    """Whether the whole answer is lost, without an error from the server."""
     kinds = {finding.kind for finding in findings}
     lost = any(finding.code in _LOST_ANSWERS and finding.field != REASONING for finding in findings)
     if reading.spec.raw or not lost or not reading.ended or not kinds.isdisjoint(_CUT_SHORT):
         return False
     return not any(
-        got.content.strip()
-        or got.tool_calls
-        or any(got.other.values())
+        delivered.content.strip()
+        or delivered.tool_calls
+        or any(delivered.other.values())
         or any(field != REASONING for field in choice.finals)
         for choice in reading.choices
-        for got in (choice.delivered(),)
+        for delivered in (choice.delivered(),)
     )
 
 
@@ -332,8 +339,8 @@ def _clean(reading: Reading) -> str:
         if row.state is FieldState.NO_FIELD
     ]
     if fieldless:
-        where = listed([field_words(field) for field in dict.fromkeys(fieldless)])
-        return f"Everything that the model generated was delivered; text without an API field arrived in {where}."
+        fields = listed([field_words(field) for field in dict.fromkeys(fieldless)])
+        return f"Everything that the model generated was delivered; text without an API field arrived in {fields}."
     return "Everything that the model generated was delivered, each text in its field."
 
 
@@ -477,12 +484,12 @@ def _why(reading: Reading, findings: Sequence[Finding], transmission: Transmissi
     if codes & TRANSCRIPTS:
         return f"{_of_transcript(reading, findings)}{checked}"
     if left := codes & _LEFT:
-        either = (
+        possible_causes = (
             "The server let it through, or the model wrote it as text"
             if left == {Code.TOKEN_IN_TEXT}
             else "The server misread a header, or the model wrote a malformed one"
         )
-        return f"{either}: token IDs show which. {checked} {ids_hint(reading)}"
+        return f"{possible_causes}: token IDs show which. {checked} {ids_hint(reading)}"
     if _misfiled_at_the_end(reading, findings):
         return f"The final object has it too: the server misread a header, or the model wrote a malformed one. {checked}"
     if kinds == {Kind.ABORTED} and reading.choice.has_ids:
@@ -510,7 +517,7 @@ def _of_transcript(reading: Reading, findings: Sequence[Finding]) -> str:
 
 
 def _at_fault(reading: Reading, findings: Sequence[Finding], errors: Sequence[Finding]) -> tuple[bool, bool]:
-    """Whether errors are the model's and the server's; not where a proxy, the prompt or an open header may be."""
+    """Whether errors are the model's and the server's; neither if a proxy, the prompt or a header may be."""
     codes = {finding.code for finding in findings}
     if Code.PROMPT_REJECTED in codes or _header_as_text(findings) or _misfiled_at_the_end(reading, findings):
         return False, False
@@ -558,10 +565,10 @@ def _rejection_words(rejection: Rejection, *, streamed: bool) -> str:
         return (
             f"The rejected header starts at token {start:,} of the stream{unended(bool(rejection.unsent))}."
         )
-    what = "header" if rejection.error.reason.in_header else "token"
+    rejected_part = "header" if rejection.error.reason.in_header else "token"
     if rejection.missing is Missing.CERTAIN:
         return (
-            f"The server sends nothing of the step in which its parser fails: the rejected {what} and the "
+            f"The server sends nothing of the step in which its parser fails: the rejected {rejected_part} and the "
             "tokens before it in that step are not in the stream."
         )
-    return f"The server does not send the {what} that its parser rejects: it is not in the stream."
+    return f"The server does not send the {rejected_part} that its parser rejects: it is not in the stream."

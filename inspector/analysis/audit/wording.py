@@ -72,7 +72,7 @@ def explain(finding: Finding) -> str:
     """What was found, in one or two sentences."""
     facts = finding.facts
     text = quote(finding.generated or finding.delivered or "")
-    where = _where(finding)
+    tokens = _token_words(finding)
     arguments = text if finding.generated else "empty arguments"
     field, arrived = field_words(finding.field), field_words(finding.delivered_in)
     match facts.code:
@@ -83,16 +83,16 @@ def explain(finding: Finding) -> str:
         case Code.SERVER_REJECTED_TOKEN | Code.SERVER_REJECTED_HEADER:
             return _rejected_by_server(finding, facts)
         case Code.TEXT_LOST:
-            return f"{text}{where} was not delivered in {field}."
+            return f"{text}{tokens} was not delivered in {field}."
         case Code.TEXT_IN_OTHER_FIELD:
             by = ", according to the final object," if finding.by_final else ""
-            return f"{text}{where} belongs in {field}{by} and was delivered in {arrived}."
+            return f"{text}{tokens} belongs in {field}{by} and was delivered in {arrived}."
         case Code.FRAMING_AS_TEXT:
-            return f"{text}{where} is outside any message body, but was delivered as text in {arrived}."
+            return f"{text}{tokens} is outside any message body, but was delivered as text in {arrived}."
         case Code.TEXT_REORDERED:
-            return f"{text}{where} was delivered in {field} out of order."
+            return f"{text}{tokens} was delivered in {field} out of order."
         case Code.TEXT_CHANGED:
-            return f"{text}{where} was delivered as {quote(finding.delivered or '')} in {field}."
+            return f"{text}{tokens} was delivered as {quote(finding.delivered or '')} in {field}."
         case Code.TEXT_REPEATED:
             span = tokens_words(finding.token_start or 0, finding.token_end or 0)
             return f"{text} was delivered in {field} once more than it was generated; it repeats {span}."
@@ -101,18 +101,18 @@ def explain(finding: Finding) -> str:
         case Code.EVENT_REPEATED:
             return _repeated(finding, sequence=facts.notice is not None)
         case Code.SEPARATOR_ADDED:
-            what = "A line feed" if finding.delivered == "\n" else text
+            added = "A line feed" if finding.delivered == "\n" else text
             return (
-                f"{what} was delivered in {field} between two messages. No token generated it: this server adds one "
+                f"{added} was delivered in {field} between two messages. No token generated it: this server adds one "
                 "between messages."
             )
         case Code.NO_FIELD:
-            return f"{text}{where} is in {_message(facts)}. The endpoint has no field for it; it was not delivered."
+            return f"{text}{tokens} is in {_message(facts)}. The endpoint has no field for it; it was not delivered."
         case Code.NO_FIELD_DELIVERED:
-            return f"{text}{where} is in {_message(facts)}. The endpoint has no field for it; it was delivered in {arrived}."
+            return f"{text}{tokens} is in {_message(facts)}. The endpoint has no field for it; it was delivered in {arrived}."
         case Code.REJECTED_SILENTLY:
             return (
-                f"{text}{where} was rejected by the parser. The server reported no error, and the text was not "
+                f"{text}{tokens} was rejected by the parser. The server reported no error, and the text was not "
                 "delivered."
             )
         case (
@@ -125,16 +125,16 @@ def explain(finding: Finding) -> str:
             return f"{_upper(harmony_words(finding, facts))}."
         case Code.CALL_LOST:
             return (
-                f"The call of {quote(facts.name)} with {arguments}{where} was not delivered as a tool call."
+                f"The call of {quote(facts.name)} with {arguments}{tokens} was not delivered as a tool call."
             )
         case Code.CALL_LEFT_OUT:
             return (
-                f"The call of {quote(facts.name)} with {arguments}{where} was left out: the request has "
+                f"The call of {quote(facts.name)} with {arguments}{tokens} was left out: the request has "
                 "parallel_tool_calls: false, so the response has no field for a second call."
             )
         case Code.CALL_AS_TEXT:
             return (
-                f"The call of {quote(facts.name)} with {arguments}{where} was delivered as text in {arrived}, not "
+                f"The call of {quote(facts.name)} with {arguments}{tokens} was delivered as text in {arrived}, not "
                 "as a tool call."
             )
         case Code.CALL_RENAMED:
@@ -155,10 +155,10 @@ def explain(finding: Finding) -> str:
             return f"{by}, but {field} arrived as invalid JSON: {quote(finding.delivered or '')}."
         case Code.ARGUMENTS_GENERATED_INVALID:
             also = ", in the final object as well" if finding.by_final else ""
-            who = (
+            closed_by = (
                 "The arguments are not valid JSON" if finding.by_final else "The model generated invalid JSON"
             )
-            return f"{who}{also}: {text}."
+            return f"{closed_by}{also}: {text}."
         case Code.ARGUMENTS_INVALID_ORIGIN_UNKNOWN:
             return f"{_upper(field)} are not valid JSON as delivered: {text}. Without token IDs the origin is unknown."
         case Code.FINAL_TEXT_NOT_STREAMED:
@@ -185,11 +185,11 @@ def explain(finding: Finding) -> str:
             return f"{_upper(special_token_words(finding, facts))}."
         case Code.CHANNEL_UNKNOWN:
             if facts.channel is None:
-                return f"The message{where} has no channel; Harmony defines analysis, commentary and final."
+                return f"The message{tokens} has no channel; Harmony defines analysis, commentary and final."
             named = quote(facts.channel)
-            return f"The message{where} is on channel {named}; Harmony defines only analysis, commentary and final."
+            return f"The message{tokens} is on channel {named}; Harmony defines only analysis, commentary and final."
         case Code.ROLE_UNKNOWN:
-            return f"The header of the message{where} begins with {quote(facts.role)}, which is neither a role nor a tool."
+            return f"The header of the message{tokens} begins with {quote(facts.role)}, which is neither a role nor a tool."
         case (
             Code.ENDED_IN_REASONING
             | Code.ENDED_WITH_EMPTY_ANSWER
@@ -243,8 +243,8 @@ def explain(finding: Finding) -> str:
                 "that the deltas merge."
             )
         case Code.OUT_OF_PROTOCOL:
-            more = f" ({facts.times:,} times)" if facts.times > 1 else ""
-            return f"{_upper(facts.detail)}{more}."
+            repeats = f" ({facts.times:,} times)" if facts.times > 1 else ""
+            return f"{_upper(facts.detail)}{repeats}."
         case _:
             assert_never(facts.code)
 
@@ -254,14 +254,14 @@ def _offered(facts: UnofferedCall) -> str:
     if not names:
         return "no tools"
     parts = [quote(name) for name in names[:_OFFERED_NAMED]]
-    more = (facts.times or len(names)) - len(parts)
-    if more:
-        parts.append(counted(more, "other"))
+    unnamed = (facts.times or len(names)) - len(parts)
+    if unnamed:
+        parts.append(counted(unnamed, "other"))
     return f"only {listed(parts)}"
 
 
 def _beyond_final(facts: UnexplainedCount) -> str:
-    """What is open between the server's count and the messages of its final object, and where it may be."""
+    """What the server's count has beyond the messages of its final object, and where it may be missing."""
     missing = facts.counted - facts.seen
     amount_open = counted(missing, "token")
     counts = (
@@ -273,7 +273,7 @@ def _beyond_final(facts: UnexplainedCount) -> str:
     return f"{counts} This would fit: {' or '.join(quote(text) for text in facts.fits)}."
 
 
-def _where(finding: Finding) -> str:
+def _token_words(finding: Finding) -> str:
     if finding.token_start is None or finding.token_end is None:
         return ""
     return f" ({tokens_words(finding.token_start, finding.token_end)})"
@@ -327,7 +327,7 @@ def _open_at_end(finding: Finding, facts: OpenMessage) -> str:
     why = finish_reason_words(facts.finish_reason)
     if facts.finish_reason == "length":
         why = f"the token limit was reached ({why})"
-    return f"The stream ends inside {inside}{_where(finding)}; {why}."
+    return f"The stream ends inside {inside}{_token_words(finding)}; {why}."
 
 
 def _rejected(finding: Finding, facts: ParserRejection) -> str:
@@ -338,7 +338,7 @@ def _rejected(finding: Finding, facts: ParserRejection) -> str:
     )
     if facts.code is Code.HEADER_REJECTED:
         blamed = f"{quote(facts.quoted)} in the header" if facts.quoted else "The header"
-        return f"{blamed} {quote(finding.generated or '')}{_where(finding)} is rejected: {facts.words}. {resumed}"
+        return f"{blamed} {quote(finding.generated or '')}{_token_words(finding)} is rejected: {facts.words}. {resumed}"
     expected = "the parser expects <|start|> here" if facts.between else "the parser rejects it here"
     return (
         f"Token {finding.token_start:,} {quote(finding.generated or str(facts.token_id))}: {expected} "
@@ -361,11 +361,13 @@ def _rejected_by_server(finding: Finding, facts: ServerRejection) -> str:
         )
     if facts.header_sent is False:
         blamed = f" with {quote(facts.quoted)}" if facts.quoted else ""
-        what = f"The parser rejected a header{blamed}, which was not sent"
+        sentence = f"The parser rejected a header{blamed}, which was not sent"
     else:
         text = f" {quote(finding.generated)}" if finding.generated else ""
-        what = f"The parser expected <|start|> and got token ID {facts.token_id}{text}, which was not sent"
-    return f"{what}: {facts.words}.{_missing(facts)}"
+        sentence = (
+            f"The parser expected <|start|> and got token ID {facts.token_id}{text}, which was not sent"
+        )
+    return f"{sentence}: {facts.words}.{_missing(facts)}"
 
 
 def _missing(facts: ServerRejection) -> str:
@@ -375,17 +377,19 @@ def _missing(facts: ServerRejection) -> str:
         case Missing.POSSIBLE:
             return " The server sends several tokens per step, so other tokens of the failing step may be missing too."
         case Missing.CERTAIN:
-            what = " and ".join(_IMPLIED[implied] for implied in facts.implied or ())
-            return f" Tokens before it were not sent either: at least {what}."
+            implied_parts = " and ".join(_IMPLIED[implied] for implied in facts.implied or ())
+            return f" Tokens before it were not sent either: at least {implied_parts}."
         case _:
             assert_never(facts.missing)
 
 
 def unsent_words(stopped: Rejection) -> dict[UnsentKind, str]:
     """What the cells of a rejection say when they are pointed at."""
-    between = " and ".join(_IMPLIED[implied] for implied in stopped.implied)
+    implied_parts = " and ".join(_IMPLIED[implied] for implied in stopped.implied)
     return {
-        UnsentKind.GAP: f"tokens of this step were not sent: at least {between}" if between else "",
+        UnsentKind.GAP: f"tokens of this step were not sent: at least {implied_parts}"
+        if implied_parts
+        else "",
         UnsentKind.TOKEN: "not sent, the parser stopped here",
         UnsentKind.HEADER: "not sent, the parser rejected this header",
     }

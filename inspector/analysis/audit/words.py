@@ -94,15 +94,15 @@ def events_of(choice: ChoiceReading, start: int, end: int) -> tuple[int | None, 
 def special_token_words(finding: Finding, facts: SpecialToken) -> str:
     """A special token inside a body, or an ID outside the vocabulary, as a clause."""
     missing = "; the <|end|> before it is missing" if facts.token_id == Marker.START else ""
-    where = f" of a message on the {facts.channel} channel" if facts.channel else ""
+    in_channel = f" of a message on the {facts.channel} channel" if facts.channel else ""
     if not text_of([facts.token_id]):
         return (
-            f"{finding.generated} inside the body{where} (token {finding.token_start:,}) is not in the "
+            f"{finding.generated} inside the body{in_channel} (token {finding.token_start:,}) is not in the "
             "vocabulary and has no text"
         )
     return (
-        f"the model wrote {finding.generated} inside the body{where} (token {finding.token_start:,}), where "
-        f"it is ordinary text{missing}"
+        f"the model wrote {finding.generated} inside the body{in_channel} (token {finding.token_start:,}), "
+        f"where it is ordinary text{missing}"
     )
 
 
@@ -138,14 +138,14 @@ def finish_reason_words(finish_reason: str | None) -> str:
 
 def harmony_words(finding: Finding, facts: HarmonyText) -> str:
     """Where Harmony is, and what it has for the client, as a clause."""
-    where, text = field_words(finding.field), finding.delivered or ""
+    field, text = field_words(finding.field), finding.delivered or ""
     match facts.code:
         case Code.TRANSCRIPT_UNPARSED:
-            return f"{where} is Harmony that was not parsed{inside(facts)}"
+            return f"{field} is Harmony that was not parsed{inside(facts)}"
         case Code.TRANSCRIPT_STRIPPED:
-            return f"{where} is Harmony that was not parsed, without its special tokens{inside(facts)}"
+            return f"{field} is Harmony that was not parsed, without its special tokens{inside(facts)}"
         case Code.TOKEN_IN_TEXT:
-            return f"{quote(text[facts.at :], 40)} is left of Harmony in {where}"
+            return f"{quote(text[facts.at :], 40)} is left of Harmony in {field}"
         case Code.TOKEN_IN_NAME:
             return f"the tool name {quote(text)} contains a special token"
         case Code.HEADER_WORD_IN_NAME:

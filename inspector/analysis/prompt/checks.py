@@ -114,10 +114,10 @@ def _system(
         yield about(PromptCode.DATE_MISSING, system)
     elif today is not None:
         try:
-            apart = abs(date.fromisoformat(opening.date) - today)
+            days_apart = abs(date.fromisoformat(opening.date) - today)
         except ValueError:
-            apart = 2 * _DAY
-        if apart > _DAY:
+            days_apart = 2 * _DAY
+        if days_apart > _DAY:
             yield about(PromptCode.DATE_DIFFERS, system, expected=today.isoformat(), found=opening.date)
 
 
@@ -125,15 +125,15 @@ def _instructions(
     requested: Requested, opening: Preamble, messages: Sequence[PromptMessage]
 ) -> Iterator[PromptDifference]:
     places = {message.index: bare(message.text) for message in messages if _instructs(message)}
-    taken: set[int] = set()
+    in_request: set[int] = set()
     lost: list[tuple[int | None, str]] = []
     for number, text in requested.instructions:
         expected = bare(text)
         holders = [index for index, instructions in places.items() if expected in instructions]
-        taken.update(holders)
+        in_request.update(holders)
         if not holders:
             lost.append((number, text))
-    unrequested = [(index, text) for index, text in opening.instructions if index not in taken]
+    unrequested = [(index, text) for index, text in opening.instructions if index not in in_request]
     for number, text in lost:
         if unrequested:
             index, changed = unrequested.pop(0)
@@ -177,8 +177,8 @@ def _tools(
                     message=None if developer is None else developer.index,
                     name=clip(tool.name, _SHOWN),
                 )
-        elif (what := _changed(tool, function)) is not None:
-            yield about(PromptCode.TOOL_CHANGED, messages[function.message], name=tool.name, expected=what)
+        elif (change := _changed(tool, function)) is not None:
+            yield about(PromptCode.TOOL_CHANGED, messages[function.message], name=tool.name, expected=change)
     for function in opening.functions:
         if function.name not in names:
             yield about(PromptCode.TOOL_ADDED, messages[function.message], name=function.name)

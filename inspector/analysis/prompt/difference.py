@@ -8,7 +8,7 @@ from inspector.analysis.prompt.messages import PromptMessage
 
 
 class PromptSeverity(StrEnum):
-    """How much a difference matters; none changes the verdict on the response."""
+    """How serious a difference is; it never changes the verdict on the response."""
 
     WARNING = "warning"
     NOTE = "note"

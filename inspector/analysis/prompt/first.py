@@ -43,8 +43,8 @@ class FirstDifference:
     @property
     def sentence(self) -> str:
         """The place and both texts."""
-        where = self.left.where or self.right.where
-        inside = f", in {where}" if where else ""
+        part = self.left.where or self.right.where
+        inside = f", in {part}" if part else ""
         texts = [f"“{place.text}”" if place.text else "the end" for place in (self.left, self.right)]
         sides = f"{texts[0]} on the left, {texts[1]} on the right"
         return f"The first different token is {self.token:,}{inside}: {sides}."

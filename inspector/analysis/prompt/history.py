@@ -91,7 +91,7 @@ def spells_harmony(text: str) -> bool:
 
 
 def _class(message: PromptMessage) -> str | None:
-    """Which items a message can be; None for system and developer messages, and for what is no message."""
+    """Which items a message can be; None for system and developer messages and for other values."""
     if message.state is MessageState.CUT or message.body == message.end:
         return None
     match message.role:
@@ -173,15 +173,15 @@ def _take_moved(gaps: Sequence[_Gap]) -> list[tuple[HistoryItem, PromptMessage]]
     for gap in gaps:
         for message in gap.messages:
             waiting.setdefault(_message_key(message), []).append((gap, message))
-    taken: list[tuple[HistoryItem, PromptMessage]] = []
+    moved: list[tuple[HistoryItem, PromptMessage]] = []
     for gap in gaps:
         for item in list(gap.items):
             if (candidates := waiting.get(_item_key(item))) and item.text.strip():
                 gap_of_message, message = candidates.pop(0)
                 gap.items.remove(item)
                 gap_of_message.messages.remove(message)
-                taken.append((item, message))
-    return taken
+                moved.append((item, message))
+    return moved
 
 
 def _gap(gap: _Gap, spelled: "_Spelled") -> Iterator[PromptDifference]:
@@ -200,13 +200,13 @@ def _gap(gap: _Gap, spelled: "_Spelled") -> Iterator[PromptDifference]:
             )
     items = [item for item in items if item.needed]
     for item in list(items):
-        if (same := next(filter(partial(_alike, item), messages), None)) is not None:
+        if (same_item := next(filter(partial(_alike, item), messages), None)) is not None:
             items.remove(item)
-            messages.remove(same)
-            expected, actual = _excerpts(item.text, same.text)
+            messages.remove(same_item)
+            expected, actual = _excerpts(item.text, same_item.text)
             yield about(
                 PromptCode.MESSAGE_CHANGED,
-                same,
+                same_item,
                 request=item.message,
                 name=item.name,
                 expected=expected,

@@ -205,8 +205,8 @@ def _items(
             text = text_in(item.get("output"), index, requested)
             named = names.get(call) if isinstance(call, str) else None
             yield HistoryItem(kind=ItemKind.RESULT, text=text, message=index, name=named)
-        case other:
-            type_words = repr(clip(other, 40)) if isinstance(other, str) else "no text"
+        case item_type:
+            type_words = repr(clip(item_type, 40)) if isinstance(item_type, str) else "no text"
             requested.leave_uncompared(
                 f"Item {index} of the request has {type_words} as its type, which is not rendered here."
             )

@@ -205,7 +205,7 @@ def text_in(content: object, index: int, requested: Requested) -> str:
 
 
 def _text(content: object) -> tuple[str, str]:
-    """The text of a message's content, and the type of the first part that is no text."""
+    """The text of a message's content, and the type of the first part that is not text."""
     if content is None or isinstance(content, str):
         return content or "", ""
     if not isinstance(content, list):

@@ -41,9 +41,9 @@ def difference_sentence(difference: PromptDifference) -> str:
                 f"Message {_request(difference)} was moved: it is message {_place(difference)} of the prompt."
             )
         case PromptCode.HEADER_DIFFERS:
-            got = f"with the {name} {_quoted(actual)}, not" if actual else f"without the {name}"
-            more = f", and so {_are(difference.times - 1)}" if difference.times > 1 else ""
-            return f"Message {_request(difference)} is in the prompt {got} {expected}{more}."
+            actual_words = f"with the {name} {_quoted(actual)}, not" if actual else f"without the {name}"
+            repeats = f", and so {_are(difference.times - 1)}" if difference.times > 1 else ""
+            return f"Message {_request(difference)} is in the prompt {actual_words} {expected}{repeats}."
         case PromptCode.TRUNCATED:
             return "The prompt begins in the middle of a message: its start was cut off."
         case PromptCode.INSTRUCTIONS_MISSING:
@@ -64,8 +64,8 @@ def difference_sentence(difference: PromptDifference) -> str:
         case PromptCode.SYSTEM_MISSING:
             return "The prompt has no system message, so the model is told neither channels nor a date."
         case PromptCode.EFFORT_DIFFERS:
-            got = f"says {actual}" if actual else "names none"
-            return f"The request asks for reasoning effort {expected}; the prompt {got}."
+            actual_words = f"says {actual}" if actual else "names none"
+            return f"The request asks for reasoning effort {expected}; the prompt {actual_words}."
         case PromptCode.DATE_DIFFERS:
             return f"The prompt gives {actual} as the current date; the response was created on {expected}."
         case PromptCode.DATE_MISSING:
@@ -91,8 +91,8 @@ def prompt_sentence(differences: Sequence[PromptDifference], *, unknown: str, id
         if identical:
             return "After its system message, the prompt is the reference rendering, token for token."
         return "The prompt contains what the request asks for."
-    more = len(differences) - 1
-    rest = f" And {count(more, 'more difference')}." if more else ""
+    unlisted = len(differences) - 1
+    rest = f" And {count(unlisted, 'more difference')}." if unlisted else ""
     return difference_sentence(differences[0]) + rest
 
 
@@ -121,8 +121,8 @@ def _missing(difference: PromptDifference) -> str:
     first, amount = difference.request_message or 0, difference.request_messages or 1
     if amount > 1:
         return f"Messages {number(first)} to {number(first + amount - 1)} of the request are"
-    what = f" ({difference.name})" if difference.name else ""
-    return f"Message {_request(difference)}{what} is"
+    name = f" ({difference.name})" if difference.name else ""
+    return f"Message {_request(difference)}{name} is"
 
 
 def _quoted(text: str) -> str:

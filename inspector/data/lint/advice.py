@@ -21,7 +21,7 @@ class Advice:
 
 def amount(counts: Mapping[K, int], table: Mapping[K, Advice], severity: Severity) -> int:
     """How many of a severity were found."""
-    return sum(many for key, many in counts.items() if table[key].severity is severity)
+    return sum(amount_of_rule for key, amount_of_rule in counts.items() if table[key].severity is severity)
 
 
 def level(counts: Mapping[K, int], table: Mapping[K, Advice], *, checked: bool) -> str:

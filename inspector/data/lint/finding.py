@@ -56,8 +56,8 @@ class LintFinding:
     @property
     def explanation(self) -> str:
         """What was found, in a sentence or two."""
-        what = RULES[self.rule].what
-        return f"{what} {self.note}" if self.note else what
+        rule_words = RULES[self.rule].what
+        return f"{rule_words} {self.note}" if self.note else rule_words
 
     @property
     def remedy(self) -> str:

@@ -112,9 +112,12 @@ class LintReport:
                 return "Nothing was checked: the columns are empty in all rows."
             return f"No finding in {count(self.rows, 'row')}."
         kinds = [
-            count(many, word)
-            for word, many in (("error", self.of(Severity.ERROR)), ("warning", self.of(Severity.WARNING)))
-            if many
+            count(number_of, word)
+            for word, number_of in (
+                ("error", self.of(Severity.ERROR)),
+                ("warning", self.of(Severity.WARNING)),
+            )
+            if number_of
         ]
         of = f"{number(self.flawed_rows)} of {count(self.rows, 'row')}"
         verb = "has" if self.flawed_rows == 1 else "have"
@@ -123,8 +126,8 @@ class LintReport:
     @property
     def taken(self) -> str:
         """What was taken as what, in one sentence."""
-        taken = listed([read.words for read in self.read])
-        return f"Read {count(self.rows, 'row')} as {self.format}: {taken}."
+        read_words = listed([read.words for read in self.read])
+        return f"Read {count(self.rows, 'row')} as {self.format}: {read_words}."
 
     @property
     def as_row(self) -> dict[str, Any]:
@@ -138,7 +141,7 @@ class LintReport:
             "rows_with_findings": self.flawed_rows,
             "values": self.values,
             "columns": [read.as_row for read in self.read],
-            "rules": {str(rule): many for rule, many in self.counts.items()},
+            "rules": {str(rule): number_of for rule, number_of in self.counts.items()},
             "findings_count": self.found,
             "findings": [finding.as_row for finding in self.findings],
         }
@@ -171,10 +174,10 @@ def lint_table(
     head = list(islice(table.rows, _LOOKED_AT))
     if not columns and any(row.values is not None and "harmony_capture" in row.values for row in head):
         raise CaptureError(table.name, "is a capture; check it with the command audit")
-    taken = tuple(columns) or tuple(detect([row.values for row in head if row.values is not None]))
-    if not taken:
-        raise _nothing(table.name, head)
-    run = _Run(taken, training=training, limit=max_findings, padded=_padded(taken, head))
+    read_columns = tuple(columns) or tuple(detect([row.values for row in head if row.values is not None]))
+    if not read_columns:
+        raise _no_columns(table.name, head)
+    run = _Run(read_columns, training=training, limit=max_findings, padded=_padded(read_columns, head))
     for row in chain(head, table.rows):
         run.row(row)
     run.end()
@@ -193,7 +196,7 @@ def lint_table(
     )
 
 
-def _nothing(name: str, head: Sequence[LintRow]) -> CaptureError:
+def _no_columns(name: str, head: Sequence[LintRow]) -> CaptureError:
     if not head:
         return CaptureError(name, "has no rows")
     if not (keys := _keys(head)):

@@ -23,16 +23,16 @@ def unpadded(ids: Sequence[int], *, run: int = RUN) -> tuple[int, int]:
         first += 1
     while end > first and _is_padding(ids[end - 1]):
         end -= 1
-    ahead, behind = first, end
+    ahead, stop = first, end
     while ahead < end and ids[ahead] == Marker.RETURN:
         ahead += 1
-    while behind > ahead and ids[behind - 1] == Marker.RETURN:
-        behind -= 1
+    while stop > ahead and ids[stop - 1] == Marker.RETURN:
+        stop -= 1
     if ahead - first >= run or (ahead < end and ids[ahead] == Marker.START):
         first = ahead
-    if end - behind < run:
+    if end - stop < run:
         return first, end
-    return first, behind if behind > first and ids[behind - 1] == Marker.CALL else behind + 1
+    return first, stop if stop > first and ids[stop - 1] == Marker.CALL else stop + 1
 
 
 def is_padded(value: object) -> bool:

@@ -101,15 +101,15 @@ def check_ids(ids: Sequence[int], *, run: int = RUN) -> Rendered:
         return Rendered(flaws=list(_without_markers(inner, first)))
     opening = _opening(inner)
     shift = first - len(opening)
-    whole = [*opening, *inner] if opening else inner
-    messages = parse(whole)
+    all_ids = [*opening, *inner] if opening else inner
+    messages = parse(all_ids)
     parts = [_part(message, shift) for message in messages]
     for at, message in enumerate(messages):
-        if _spells_in_header(message, whole) is not None:
+        if _spells_in_header(message, all_ids) is not None:
             parts[at] = replace(parts[at], has_header=False)
     rendered = Rendered(parts=parts, completion=bool(opening))
     for message, before in _with_before(messages):
-        rendered.flaws += _message(message, before, whole, shift)
+        rendered.flaws += _message(message, before, all_ids, shift)
     for conversation in conversations(parts):
         ended = messages[conversation[-1].message].state is not MessageState.OPEN  # else `_message` checks it
         if complete := conversation if ended else conversation[:-1]:
@@ -117,10 +117,10 @@ def check_ids(ids: Sequence[int], *, run: int = RUN) -> Rendered:
         last = max((part.message for part in conversation if _is_message(messages[part.message])), default=-1)
         for part in conversation:
             rendered.flaws += _terminator(
-                part, messages[part.message], whole, shift, last=part.message == last
+                part, messages[part.message], all_ids, shift, last=part.message == last
             )
         final = conversation[-1]
-        _note_ending(rendered, final, messages[final.message], whole, shift)
+        _note_ending(rendered, final, messages[final.message], all_ids, shift)
     rendered.flaws.sort(key=lambda flaw: flaw.at or 0)
     return rendered
 
@@ -171,12 +171,12 @@ def _without_markers(ids: Sequence[int], first: int) -> Iterator[Flaw]:
             rule=Rule.REJECTED_TOKEN, at=first, excerpt=clip(text, SHOWN), note="No special token is here."
         )
         return
-    many = count(len(spelled(text)), "special token")
+    markers = count(len(spelled(text)), "special token")
     yield Flaw(
         rule=Rule.SPELLED_SPECIAL_TOKEN,
         at=first + _token_at(ids, start),
         excerpt=clip(text[start:], SHOWN),
-        note=f"The row spells {many} and has no real one.",
+        note=f"The row spells {markers} and has no real one.",
     )
 
 
@@ -270,17 +270,17 @@ def _rejected(
 
 def _body(message: PromptMessage, shift: int) -> Iterator[Flaw]:
     """Special tokens in a body, real or spelled."""
-    real = [at for at, token_id in enumerate(message.ids) if token_id >= SPECIAL_FROM]
-    if real:
-        spelling = token_bytes(message.ids[real[0]]).decode()
+    special_at = [at for at, token_id in enumerate(message.ids) if token_id >= SPECIAL_FROM]
+    if special_at:
+        spelling = token_bytes(message.ids[special_at[0]]).decode()
         yield Flaw(
             rule=Rule.SPECIAL_TOKEN_IN_BODY,
-            at=max(message.body + real[0] + shift, 0),
+            at=max(message.body + special_at[0] + shift, 0),
             message=message.index,
-            excerpt=clip(text_of(message.ids[real[0] :][:64]), SHOWN),
+            excerpt=clip(text_of(message.ids[special_at[0] :][:64]), SHOWN),
             note=f"It is {spelling}."
-            if len(real) == 1
-            else f"There are {len(real):,}; the first is {spelling}.",
+            if len(special_at) == 1
+            else f"There are {len(special_at):,}; the first is {spelling}.",
         )
     if "<|" not in message.text:
         return

@@ -124,23 +124,23 @@ class RolloutReport:
             if self.forgotten:
                 return "Nothing was compared: the turns of each conversation are too far apart."
             return "No conversation has a second turn, so nothing was compared."
-        whole = count(self.compared, "later prompt")
+        prompts = count(self.compared, "later prompt")
         if not self.broken:
             verb, them = ("extends", "it") if self.compared == 1 else ("extend", "them")
-            return f"No drift: {whole} {verb} the tokens before {them}."
+            return f"No drift: {prompts} {verb} the tokens before {them}."
         repeated = self.counts[Cause.RESAMPLED]
         kinds = [
-            count(many, word)
-            for word, many in (
+            count(amount, word)
+            for word, amount in (
                 ("unexpected drift", self.of(Severity.ERROR)),
                 ("expected drift", self.of(Severity.WARNING) - repeated),
                 ("repeated prompt", repeated),
             )
-            if many
+            if amount
         ]
         verb, them = ("does", "it") if self.broken == 1 else ("do", "them")
         return (
-            f"{number(self.broken)} of {whole} {verb} not extend the tokens before {them}: {listed(kinds)}."
+            f"{number(self.broken)} of {prompts} {verb} not extend the tokens before {them}: {listed(kinds)}."
         )
 
     @property
@@ -187,7 +187,7 @@ class RolloutReport:
             "without_harmony": self.foreign,
             "rows_without_ids": self.unread,
             "by_text": self.by_text,
-            "causes": {str(cause): many for cause, many in self.counts.most_common()},
+            "causes": {str(cause): amount for cause, amount in self.counts.most_common()},
             "breaks": [drifting.as_row for drifting in self.breaks],
         }
 
@@ -255,10 +255,10 @@ def _table(table: LintTable, head: Iterable[LintRow], group: str | None, limit: 
         run.report.foreign += sum(not _is_harmony(turn) for turn in turns)
         turns = [turn for turn in turns if _is_harmony(turn)]
         if len(turns) > 1:  # the row has conversations of its own
-            within = Unnamed(name or f"row {number(row.number)}")
+            unnamed = Unnamed(name or f"row {number(row.number)}")
             for turn in turns:
-                run.add_found(within, turn, repeats=False)
-            run.end(within)
+                run.add_found(unnamed, turn, repeats=False)
+            run.end(unnamed)
         elif not turns:
             continue
         elif name is None:
@@ -276,11 +276,11 @@ def _group(values: Mapping[str, Any], group: str | None) -> str | None:
         return None if place is None else str(place[1])
     level: list[Mapping[str, Any]] = [values]
     for _ in range(_GROUP_DEPTH):  # a key of the row, or of an object in it such as `metadata`
-        for held in level:
+        for container in level:
             for key in GROUPS:
-                if isinstance(name := held.get(key), str | int):
+                if isinstance(name := container.get(key), str | int):
                     return str(name)
-        level = [inner for held in level for inner in held.values() if isinstance(inner, Mapping)]
+        level = [inner for container in level for inner in container.values() if isinstance(inner, Mapping)]
     return None
 
 

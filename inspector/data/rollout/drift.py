@@ -56,8 +56,8 @@ class Drift:
     @property
     def explanation(self) -> str:
         """Why, in a sentence or two."""
-        what = CAUSES[self.cause].what
-        return f"{what} {self.note}" if self.note else what
+        cause_words = CAUSES[self.cause].what
+        return f"{cause_words} {self.note}" if self.note else cause_words
 
     @property
     def as_row(self) -> dict[str, Any]:
@@ -242,23 +242,25 @@ def _same_message(old: PromptMessage, new: PromptMessage, left: _Side, right: _S
     header, new_header = left.ids[old.start : old.body], right.ids[new.start : new.body]
     if header != new_header:
         at = common_prefix(header, new_header)
-        same = text_of(header) == text_of(new_header)
+        same_text = text_of(header) == text_of(new_header)
         yield _Difference(
-            Cause.RETOKENIZED if same else Cause.HEADER_REWRITTEN,
+            Cause.RETOKENIZED if same_text else Cause.HEADER_REWRITTEN,
             old.start + at,
             new.start + at,
             name,
-            "" if same else f"The model wrote “{text_of(header)}”, the prompt has “{text_of(new_header)}”.",
+            ""
+            if same_text
+            else f"The model wrote “{text_of(header)}”, the prompt has “{text_of(new_header)}”.",
         )
     if old.ids != new.ids:
         at = common_prefix(old.ids, new.ids)
-        same = old.text == new.text
+        same_text = old.text == new.text
         yield _Difference(
-            Cause.RETOKENIZED if same else Cause.ARGUMENTS_REWRITTEN,
+            Cause.RETOKENIZED if same_text else Cause.ARGUMENTS_REWRITTEN,
             old.body + at,
             new.body + at,
             name,
-            f"{count(len(old.ids), 'token')} became {len(new.ids):,}." if same else "",
+            f"{count(len(old.ids), 'token')} became {len(new.ids):,}." if same_text else "",
         )
     stop, their_stop = _stop(old, left), _stop(new, right)
     if stop is not None and stop != their_stop:
@@ -309,8 +311,8 @@ def _changed(old: PromptMessage, new: PromptMessage, left: _Side, right: _Side) 
 def _why_changed(old: PromptMessage, new: PromptMessage) -> Cause:
     match old.role:
         case "system":
-            same = _DATE.sub("", old.text) == _DATE.sub("", new.text)
-            return Cause.DATE_CHANGED if same else Cause.SYSTEM_CHANGED
+            same_but_date = _DATE.sub("", old.text) == _DATE.sub("", new.text)
+            return Cause.DATE_CHANGED if same_but_date else Cause.SYSTEM_CHANGED
         case "developer":
             return Cause.DEVELOPER_CHANGED
         case _ if new.text and old.text.startswith(new.text):

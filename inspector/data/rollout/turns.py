@@ -93,10 +93,13 @@ def _texts(value: Mapping[str, Any], row: int) -> Iterator[Turn]:
     )
     if Marker.MESSAGE.text in prompt and generated:
         ids = encode(prompt)
-        both = encode(prompt + generated)
-        same = both[: len(ids)] == ids  # else a word goes on where the prompt ends
+        all_ids = encode(prompt + generated)
+        prompt_kept = all_ids[: len(ids)] == ids  # else a word goes on where the prompt ends
         yield Turn(
-            prompt=ids, generated=both[len(ids) :] if same else encode(generated), from_text=True, row=row
+            prompt=ids,
+            generated=all_ids[len(ids) :] if prompt_kept else encode(generated),
+            from_text=True,
+            row=row,
         )
 
 

@@ -122,17 +122,17 @@ def is_expression(text: str, ask: Ask) -> bool:
 
 def narrowed(words: str, column: str, value: str | int | None, ask: Ask) -> str:
     """A filter with one more condition, once; one about findings may be met by a finding of its own."""
-    more = f"{column} IS NULL" if value is None else f"{column} = {_literal(value)}"
+    condition = f"{column} IS NULL" if value is None else f"{column} = {_literal(value)}"
     before = words.strip(" ;")
-    if not {more, f"finding({more})"}.isdisjoint(before.split(" AND ")):
+    if not {condition, f"finding({condition})"}.isdisjoint(before.split(" AND ")):
         return before
     if COLUMNS[column].table is Table.FINDINGS and (before or value is None):
-        more = f"finding({more})"
+        condition = f"finding({condition})"
     if not before:
-        return more
+        return condition
     if not is_expression(before, ask):
         before = _search(before)
-    return f"{before} AND {more}" if _OR.search(before) is None else f"({before}) AND {more}"
+    return f"{before} AND {condition}" if _OR.search(before) is None else f"({before}) AND {condition}"
 
 
 def _search(words: str) -> str:

@@ -104,8 +104,8 @@ class Index:
         with self._errors():
             [[items]] = self._run("SELECT count(*) FROM listed")
             [[unread, size]] = self._run("SELECT count(*), coalesce(sum(size), 0) FROM wanted")
-            [[gone]] = self._run("SELECT count(*) FROM gone")
-        return items, unread, int(size), gone
+            [[removed]] = self._run("SELECT count(*) FROM gone")
+        return items, unread, int(size), removed
 
     def wanted(self) -> Iterator[ScanItem]:
         """The items to read, sorted by path and member."""

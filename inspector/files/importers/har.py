@@ -1,6 +1,6 @@
 """HAR files (HTTP Archive 1.2), as browsers, proxies and Playwright save them.
 
-Each entry whose response comes from one of vLLM's endpoints is a capture; all others are ignored.
+Each entry whose response is from a known endpoint is a capture; all others are ignored.
 Chromium's DevTools add `_eventSourceMessages` (`time` in seconds since 1970, `eventName`, `eventId`, and
 `data` unless the export was sanitized; as of Chromium 156). Events get their times from these; otherwise
 times are unknown. Chromium records a failed response in
@@ -109,8 +109,8 @@ def _timed(
         names = [message.get("eventName") for message in messages]
         named = [name if isinstance(name, str) and name != _NAMELESS else "" for name in names]
         texts = [message.get("data") for message in messages]
-        together = zip(texts, times, named, strict=True)
-        return told([Event(text, at_s, name) for text, at_s, name in together if isinstance(text, str)])
+        rows = zip(texts, times, named, strict=True)
+        return told([Event(text, at_s, name) for text, at_s, name in rows if isinstance(text, str)])
     sent = [at for at, event in enumerate(response.events) if event.kind is EventKind.SSE]
     if len(sent) == len(messages) and all(
         message.get("data", response.events[at].data) == response.events[at].data

@@ -70,13 +70,13 @@ def _parts(text: str) -> tuple[str, str]:
     headers = list(_OPENED.finditer(text))
     if headers and text.endswith(f"{Marker.START.text}{_ROLE}"):
         return text, ""
-    others = [at for at, header in enumerate(headers) if not header[1].startswith(_ROLE)]
-    if not others:
+    foreign = [at for at, header in enumerate(headers) if not header[1].startswith(_ROLE)]
+    if not foreign:
         opened = text.startswith(_ROLE)  # a completion of a prompt that ends in <|start|>
         return (f"{Marker.START.text}{_ROLE}", text.removeprefix(_ROLE)) if opened else ("", text)
-    if others[-1] + 1 == len(headers):
+    if foreign[-1] + 1 == len(headers):
         return text, ""
-    start = headers[others[-1] + 1].start(1) + len(_ROLE)
+    start = headers[foreign[-1] + 1].start(1) + len(_ROLE)
     return text[:start], text[start:]
 
 

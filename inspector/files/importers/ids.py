@@ -27,7 +27,7 @@ _CUT: Final = "The list has no closing bracket: it is truncated, perhaps inside 
 
 
 def sniff(content: Content) -> bool:
-    """True for a JSON list, an object with IDs that is no payload, and a text of numbers."""
+    """True for a JSON list, an object with IDs that is not a payload, and a text of numbers."""
     if content.items is not None:
         return True
     if content.json_error is not None:  # "[1 2" too, but no list in a list
@@ -50,7 +50,7 @@ def read(content: Content) -> list[Capture]:
 
 
 def has_ids(row: Mapping[str, object]) -> bool:
-    """True for an object with a list of IDs that is no result of SGLang, which has facts about them."""
+    """True for an object with a list of IDs, except results of SGLang: those have metadata too."""
     return _key(row) is not None and not is_result(row)
 
 
@@ -90,9 +90,9 @@ def _text(content: Content) -> Capture:
     if len(words) > TOKENS:
         raise CaptureError(content.name, over(TOKENS, "token IDs"))
     plain = b"-" not in data and b"+" not in data and max(map(len, words), default=0) <= _DIGITS
-    bad = None if plain else next((word for word in words if not _NUMBER.fullmatch(word)), None)
-    if bad is not None:
-        item = shown(bad.decode("ascii"))
+    invalid = None if plain else next((word for word in words if not _NUMBER.fullmatch(word)), None)
+    if invalid is not None:
+        item = shown(invalid.decode("ascii"))
         why = f"{item} is not a token ID; separate IDs with spaces, commas or line breaks"
         raise CaptureError(content.name, why)
     ids = [int(word) for word in words]

@@ -1,4 +1,4 @@
-"""Our own captures: lines of JSON, of which the first says so. `capture` parses them."""
+"""Captures of this program: lines of JSON whose first line names the format. `capture` parses them."""
 
 import re
 from typing import Final

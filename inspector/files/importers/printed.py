@@ -27,7 +27,7 @@ _Key = int | tuple[str | int | None, int | None]
 
 _SEARCHED: Final = 2**16
 _LOOKED: Final = 8
-"""Expressions that are parsed to tell what a file is."""
+"""How many expressions are parsed to recognize a file."""
 _EXPRESSION: Final = 4 * 2**20
 """Characters of one expression, as Python's parser takes some hundred bytes for each."""
 _NAME: Final = r"[A-Za-z_][\w.]{0,80}(?:\[[\w., ]{1,80}\])?"
@@ -50,7 +50,7 @@ _TOKEN: Final = re.compile(r"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"|[\[({]|[
 _OBJECT: Final = re.compile(rf"\s*(?:{_NAME}\(\w+=|{{)")
 _NUMBERS: Final = re.compile(r"\[\s*(?:\w+\.)*u?int\d*\(")
 _ELLIPSIS: Final = re.compile(rb"[\s\[(0-9,;+-]*\.\.\.[\s\])0-9,;.+-]*")
-_OURS: Final = re.compile(r"chat\.completion|text_completion|type='response\.|token_ids=")
+_RELEVANT: Final = re.compile(r"chat\.completion|text_completion|type='response\.|token_ids=")
 _ENDS: Final = frozenset({Marker.RETURN, Marker.CALL})
 _CUT: Final = "The last value is truncated; all before it was read."
 _STEPS: Final = "{:,} printed lists are read as the steps of one completion."
@@ -101,7 +101,7 @@ def read(content: Content) -> list[Capture]:
         except _Abbreviated as error:
             raise CaptureError(content.name, abbreviated) from error
         except ValueError as error:
-            if _OURS.search(text) is None:
+            if _RELEVANT.search(text) is None:
                 continue
             why = f"value {number + 1:,} is no Python literal ({error}); {_WRAPS}"
             raise CaptureError(content.name, why) from error
@@ -177,7 +177,7 @@ def _expressions(text: str, notes: list[str]) -> Iterator[tuple[str, bool]]:
             continue
         end = _closed(text, opened.end())
         if end < 0:
-            if _OURS.search(text, opened.start()) is not None or opened[0] == "[":
+            if _RELEVANT.search(text, opened.start()) is not None or opened[0] == "[":
                 notes.append(_CUT)
             return
         expression = text[opened.start() : end]

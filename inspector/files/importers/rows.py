@@ -1,4 +1,4 @@
-"""JSON values of which each is a chunk, an event, a whole response or a log's row with request and response.
+"""JSON values: each is a chunk, an event, a complete response, or a log's row with request and response.
 
 JSON Lines, values one after another (`jq`), a JSON array, or one object. A last value that is cut off is
 noted; one that is damaged before it is rejected.
@@ -24,8 +24,8 @@ from inspector.protocol.wire.endpoints import DONE, endpoint_of_payload
 
 _HEAD: Final = 2**20
 _LOOKED: Final = 64
-"""Values that are looked at to tell whether a file has responses."""
-_BETWEEN: Final = re.compile(r"(?:[\s,\x1e\u2026]|\.{3})*")
+"""How many values are read to recognize a file with responses."""
+_SEPARATOR: Final = re.compile(r"(?:[\s,\x1e\u2026]|\.{3})*")
 """RFC 7464 begins each value with a record separator; dots stand for values that somebody left out."""
 _CUT: Final = "Line {:,} is truncated; all before it was read."
 
@@ -53,8 +53,8 @@ def read(content: Content) -> list[Capture]:
     if (text := _stream(content.items)) is not None:
         return captures_of(stream_answer(text.encode("utf-8", "replace"), content.name), content)
     notes: list[str] = []
-    whole = bool(content.items or content.row)
-    responses = Responses(content.name, "JSON" if whole else "JSON Lines", "value" if whole else "row")
+    is_json = bool(content.items or content.row)
+    responses = Responses(content.name, "JSON" if is_json else "JSON Lines", "value" if is_json else "row")
     for value in values_of(content, notes):
         responses.add(value)
     captures = responses.captures()
@@ -120,8 +120,8 @@ def _values(text: str, name: str, notes: list[str]) -> Iterator[object]:
 
 def _end(text: str, at: int) -> int:
     """Where the next value begins."""
-    between = _BETWEEN.match(text, at)
-    return at if between is None else between.end()
+    separator = _SEPARATOR.match(text, at)
+    return at if separator is None else separator.end()
 
 
 ROWS: Final = Importer(

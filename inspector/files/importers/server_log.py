@@ -1,4 +1,4 @@
-"""A vLLM server log that tells token IDs (`--enable-log-requests --enable-log-outputs`).
+"""A vLLM server log with token IDs (`--enable-log-requests --enable-log-outputs`).
 
 Two forms, from vLLM's request logger: one INFO line `Generated response ID: output: '...',
 output_token_ids: [...], finish_reason: stop` (vLLM 0.10 on), and in newer releases a DEBUG line
@@ -60,13 +60,13 @@ def read(content: Content) -> list[Capture]:
         elif listed:
             words = listed[1].replace(",", " ").split()
             if len(words) > TOKENS or len(answers) >= CAPTURES:
-                what = (TOKENS, "token IDs in one line") if len(words) > TOKENS else (CAPTURES, "responses")
-                raise CaptureError(name, over(*what))
+                limit = (TOKENS, "token IDs in one line") if len(words) > TOKENS else (CAPTURES, "responses")
+                raise CaptureError(name, over(*limit))
             answers.append((start[1], [int(word) for word in words]))
         else:
             broken += not line.startswith("None", at)
     if not answers:
-        raise CaptureError(name, _nothing(len(streamed)))
+        raise CaptureError(name, _no_output(len(streamed)))
     notes = [_LEFT_OUT.format(len(streamed))] if streamed else []
     notes += [_BROKEN.format(broken)] if broken else []
     captures = []
@@ -83,7 +83,7 @@ def read(content: Content) -> list[Capture]:
     return captures
 
 
-def _nothing(streamed: int) -> str:
+def _no_output(streamed: int) -> str:
     if not streamed:
         return "no output_token_ids line has a complete list; log again, or use another file"
     return (

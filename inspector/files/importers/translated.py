@@ -1,4 +1,4 @@
-"""Chat streams in other words: deltas or choices without chunks, as `jq` has them, and Ollama's `/api/chat`.
+"""Chat streams in other forms: deltas or choices as `jq` extracts them, and Ollama's `/api/chat`.
 
 Each value becomes the chunk that it is a part of, or that Ollama's `/v1/chat/completions` sends for the same.
 Ollama's fields are those of its API (`thinking`, `tool_calls` with arguments as an object, `done_reason`,
@@ -59,7 +59,7 @@ def read(content: Content) -> list[Capture]:
 
 
 def _first(content: Content) -> list[_Row]:
-    """The first values; none where one of them is no object."""
+    """The first values; empty if one of them is not an object."""
     if not content.begins_as_json:
         return []
     try:
@@ -72,7 +72,7 @@ def _first(content: Content) -> list[_Row]:
 
 
 def _are_deltas(rows: Sequence[_Row]) -> bool:
-    """A message is no delta, nor is a row of a data set: its role comes once, and not alone."""
+    """Whether rows are deltas, not messages or rows of a data set: only the first may have a role."""
     roles = {as_string(row["role"]) for row in rows[:1] if "role" in row}
     return (
         len(rows) > 1

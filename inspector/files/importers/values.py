@@ -116,7 +116,7 @@ class Responses:
     def add(self, value: object) -> None:
         """The responses in a value; raises CaptureError for one that seems to be a damaged chunk."""
         self._values += 1
-        taken, before = False, self._open
+        added, before = False, self._open
         sent_here = _once(_walk(value, _Place()))
         if len(sent_here) > 1:  # whole streams: the ID of a later row may be the same, as that of a retry
             self._open = {}
@@ -124,9 +124,9 @@ class Responses:
             if any(mark in sent.text for mark in _SHORTENED):
                 why = "LiteLLM left out text of the response; log it without a limit and without redaction"
                 raise CaptureError(self._name, f"{self._unit} {self._values:,}: {why}")
-            taken |= self._take(sent)
+            added |= self._take(sent)
         self._open = before
-        if not taken:
+        if not added:
             if _is_damaged(value) and self._latest is not None and self._latest.open:
                 why = "is among the chunks of a response, but is none; the file is damaged, save it again"
                 raise CaptureError(self._name, f"{self._unit} {self._values:,} ({shown(value)}) {why}")
@@ -195,13 +195,13 @@ class Responses:
         if len(stream.sent) == 1 and not first.from_stream and _finished(first.payload):
             return _body(first, self._source)  # chunk and whole response of completions look alike
         if stream.endpoint is Endpoint.RESPONSES and len(self._results) > 1:
-            numbered = {(each.int("sequence_number"), each.text) for each in stream.sent}
+            numbered = {(sent.int("sequence_number"), sent.text) for sent in stream.sent}
             if len({number for number, _ in numbered}) < len(numbered):
                 why = "the events of several responses are mixed and cannot be separated"
                 raise CaptureError(self._name, f"{why}; save each response as a file")
         header = _header(first.payload, first.place, stream.endpoint, self._source)
-        kept = any(sent.from_stream or sent.text == DONE for sent in stream.sent)
-        header = replace(header, from_client=not kept and not spec_of(stream.endpoint).terminal_types)
+        from_stream = any(sent.from_stream or sent.text == DONE for sent in stream.sent)
+        header = replace(header, from_client=not from_stream and not spec_of(stream.endpoint).terminal_types)
         events = [Event(sent.text, None, sent.event) for sent in stream.sent]
         notes = tuple(dict.fromkeys(note for sent in stream.sent for note in sent.notes))
         return Capture(header=header, events=events, notes=notes)
@@ -254,14 +254,14 @@ def _once(sent: Iterable[_Sent]) -> list[_Sent]:
     """The payloads of a row, each response from one of its keys: as a stream where it has that too."""
     payloads = list(sent)
     branches: dict[str, _Sent] = {}
-    for each in payloads:
-        name = _id(each)
-        if name and (name not in branches or (branches[name].whole and not each.whole)):
-            branches[name] = each
+    for payload in payloads:
+        name = _id(payload)
+        if name and (name not in branches or (branches[name].whole and not payload.whole)):
+            branches[name] = payload
     return [
-        each
-        for each in payloads
-        if not (name := _id(each)) or branches[name].place.branch == each.place.branch
+        payload
+        for payload in payloads
+        if not (name := _id(payload)) or branches[name].place.branch == payload.place.branch
     ]
 
 
@@ -306,7 +306,9 @@ def dumped(value: object) -> str:
 
 def _around(row: Mapping[str, object], place: _Place) -> _Place:
     """The place of what is in a row."""
-    request = next((found for value in row.values() if (found := _request(value)) is not None), None)
+    request = next(
+        (own_request for value in row.values() if (own_request := _request(value)) is not None), None
+    )
     if request is None and isinstance(row.get("messages"), list):
         options = next((options for key in _OPTIONS if (options := as_object(row.get(key)))), None)
         if options is not None:
@@ -343,8 +345,8 @@ def _request(value: object, depth: int = 2) -> Mapping[str, object] | None:
 
 def is_bare_error(value: Mapping[str, object]) -> bool:
     """True for an error that is a payload itself, not a row that says whether there was one."""
-    beside = any(key in value for key in (*_ANSWERS, *_ASKS, *_NAMES, "request"))
-    return is_error(value) and not beside and not isinstance(value.get("error"), str)
+    other_members = any(key in value for key in (*_ANSWERS, *_ASKS, *_NAMES, "request"))
+    return is_error(value) and not other_members and not isinstance(value.get("error"), str)
 
 
 def _failed(sent: _Sent) -> bool:

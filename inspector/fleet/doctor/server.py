@@ -72,9 +72,9 @@ class Basics:
         if health == 200:
             yield ok("health", "/health returned 200.")
         else:
-            says = f"/health returned {health}" if health else "/health does not answer"
+            sentence = f"/health returned {health}" if health else "/health does not answer"
             change = "Look at the server's log; if a proxy in front hides /health, name the server itself."
-            yield warning("health", f"{says}.", change)
+            yield warning("health", f"{sentence}.", change)
         yield versions
         yield self._front_end(self.owner)
         yield models

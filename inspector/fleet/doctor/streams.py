@@ -74,8 +74,10 @@ class Streams:
             return check
         forced = self._ask(replace(request, tool_choice="required"))
         if forced.outcome.failed and not _has_response(forced):
-            says = "The model made no tool call with tool_choice: auto, and the server does not take required"
-            return unknown(_TOOLS, f"{says}: {forced.outcome.words or forced.outcome.failure}")
+            sentence = (
+                "The model made no tool call with tool_choice: auto, and the server does not take required"
+            )
+            return unknown(_TOOLS, f"{sentence}: {forced.outcome.words or forced.outcome.failure}")
         if (check := _call(forced, self._engine)) is not None:
             self.shown.add(Observation.FORCED_CALL)
             return check
@@ -158,16 +160,16 @@ def _harmony(reading: Reading, ids: Sequence[int]) -> Check:
 
 def _reasoning(reading: Reading) -> Check:
     choice = reading.choice
-    made, got = choice.generated(), choice.delivered()
-    if made is None or not made.reasoning:
-        says = "The model wrote no reasoning in this response, so the reasoning parser was not tested."
-        return unknown("reasoning", says)
-    if got.reasoning:
+    generated, delivered = choice.generated(), choice.delivered()
+    if generated is None or not generated.reasoning:
+        sentence = "The model wrote no reasoning in this response, so the reasoning parser was not tested."
+        return unknown("reasoning", sentence)
+    if delivered.reasoning:
         return ok("reasoning", "Analysis arrives in the reasoning field.")
-    where = "in content" if made.reasoning[:20] in got.content else "nowhere"
+    destination = "in content" if generated.reasoning[:20] in delivered.content else "nowhere"
     return failed(
         "reasoning",
-        f"The model's analysis arrives {where}, not in the reasoning field.",
+        f"The model's analysis arrives {destination}, not in the reasoning field.",
         reading.engine.reasoning_hint,
     )
 
@@ -193,35 +195,36 @@ def _clock(reading: Reading) -> Check:
     mean = metrics.tokens_per_event_mean or 1.0
     if metrics.tokens_per_event_max <= 1:
         return ok("tokens per event", "Each event carries one token.")
-    says = f"Events carry up to {metrics.tokens_per_event_max} tokens ({mean:.1f} on average)."
+    sentence = f"Events carry up to {metrics.tokens_per_event_max} tokens ({mean:.1f} on average)."
     engine = reading.engine
     if engine.reached(reading.server_version, engine.whole_steps_since) is False:
         return warning(
             "tokens per event",
-            f"{says} {reading.server_label} loses text where such an event crosses a message.",
+            f"{sentence} {reading.server_label} loses text where such an event crosses a message.",
             f"Upgrade to {engine.label} {engine.whole_steps_since} or newer; "
             "until then --stream-interval 1 makes it rarer.",
         )
-    return ok("tokens per event", says)
+    return ok("tokens per event", sentence)
 
 
 def _call(run: LiveRun, engine: Engine) -> Check | None:
     """The result for the tool call of a stream; None if the model made none."""
     examined = run.audit().examined
     reading, findings = examined.reading, examined.findings
-    made, got = reading.choice.generated(), reading.choice.delivered()
+    generated, delivered = reading.choice.generated(), reading.choice.delivered()
     if (
-        got.tool_calls
-        and made is not None
-        and [call.arguments for call in made.tool_calls] != [call.arguments for call in got.tool_calls]
+        delivered.tool_calls
+        and generated is not None
+        and [call.arguments for call in generated.tool_calls]
+        != [call.arguments for call in delivered.tool_calls]
     ):
         return failed(_TOOLS, examined.verdict.sentence, _advice(findings, situation_of(reading)))
-    if got.tool_calls:
-        return ok(_TOOLS, f"A call of {got.tool_calls[0].name} streams as a tool call.")
-    if made is not None and made.tool_calls:
+    if delivered.tool_calls:
+        return ok(_TOOLS, f"A call of {delivered.tool_calls[0].name} streams as a tool call.")
+    if generated is not None and generated.tool_calls:
         return failed(
             _TOOLS,
-            f"The model called {made.tool_calls[0].name}, but no tool call arrived.",
+            f"The model called {generated.tool_calls[0].name}, but no tool call arrived.",
             engine.tools_hint,
         )
     return None

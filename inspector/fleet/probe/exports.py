@@ -96,18 +96,20 @@ def sarif_text(rows: Sequence[ProbeRow], folder: Path | None = None) -> str:
     groups: dict[tuple[str, ...], list[ProbeRow]] = {}
     for row in worst_rows(rows):
         if row.result is not Result.UNKNOWN:
-            same: tuple[str, ...] = (
+            group_key: tuple[str, ...] = (
                 row.response.cause or _rule(row),
                 row.endpoint.value,
                 row.side,
                 row.prompt,
             )
-            groups.setdefault(same, []).append(row)
+            groups.setdefault(group_key, []).append(row)
     results = []
-    for same, members in groups.items():
+    for group_key, members in groups.items():
         first = members[0]
         captures = [_capture(row, folder) for row in members if row.capture]
-        where = SourceLine("rows.jsonl" if folder is None else str(folder / "rows.jsonl"), lines[id(first)])
+        row_line = SourceLine(
+            "rows.jsonl" if folder is None else str(folder / "rows.jsonl"), lines[id(first)]
+        )
         results.append(
             sarif_result(
                 _rule(first),
@@ -115,8 +117,8 @@ def sarif_text(rows: Sequence[ProbeRow], folder: Path | None = None) -> str:
                 f"{first.endpoint.value}, {first.prompt}: {first.response.sentence} "
                 f"{count(len(members), 'request')} with this prompt and cause."
                 + (f" Capture: {captures[0]}" if captures else ""),
-                [where, *map(SourceLine, captures)],
-                same=same,
+                [row_line, *map(SourceLine, captures)],
+                same=group_key,
                 times=len(members),
                 result=first.result.value,
                 side=first.side,

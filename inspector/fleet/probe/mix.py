@@ -32,8 +32,8 @@ class ProbeRequest:
 
     def unstreamed(self) -> "ProbeRequest":
         """The same request without streaming."""
-        kept = {key: value for key, value in self.body.items() if key != "stream_options"}
-        return replace(self, body={**kept, "stream": False})
+        members = {key: value for key, value in self.body.items() if key != "stream_options"}
+        return replace(self, body={**members, "stream": False})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,9 @@ PROMPTS_AT_MOST: Final = 10_000
 PROMPT_FILE_MIB: Final = 64
 _FILE_BYTES: Final = PROMPT_FILE_MIB * 2**20
 _LABEL: Final = 40
-_OURS: Final = frozenset({"model", "stream", "stream_options", "messages", "tools", "prompt", "tool_choice"})
+_OWN_MEMBERS: Final = frozenset(
+    {"model", "stream", "stream_options", "messages", "tools", "prompt", "tool_choice"}
+)
 """Keys of a request that the probe sets itself, or reads apart."""
 
 
@@ -134,4 +136,4 @@ def _messages(value: object, number: int) -> list[dict[str, Any]]:
 
 
 def _extra(value: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: content for key, content in value.items() if key not in _OURS}
+    return {key: content for key, content in value.items() if key not in _OWN_MEMBERS}

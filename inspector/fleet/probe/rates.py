@@ -44,8 +44,8 @@ def rate(count: int, of: int) -> Proportion:
     share, square = count / of, _Z * _Z
     middle = share + square / (2 * of)
     spread = _Z * sqrt(share * (1 - share) / of + square / (4 * of * of))
-    whole = 1 + square / of
-    low, high = (middle - spread) / whole, (middle + spread) / whole
+    scale = 1 + square / of
+    low, high = (middle - spread) / scale, (middle + spread) / scale
     return Proportion(count, of, 0.0 if count == 0 else low, 1.0 if count == of else high)
 
 

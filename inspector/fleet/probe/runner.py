@@ -176,13 +176,15 @@ class Probe:
         """Send requests until the budget is used up, the result is certain, or it is stopped."""
         self._task = asyncio.current_task()
         self._timing.start()
-        most = self.sweep.limit if self.sweep is not None else self.load.concurrency
-        self._room = asyncio.Semaphore(4 * most + _ROOM)
+        concurrency = self.sweep.limit if self.sweep is not None else self.load.concurrency
+        self._room = asyncio.Semaphore(4 * concurrency + _ROOM)
         auditor = asyncio.create_task(self._audit())
         try:
             async with AsyncExitStack() as stack:
                 for target in self.targets:
-                    sender = Sender(target, connections=most, inner=self._inner(target), clock=self._clock)
+                    sender = Sender(
+                        target, connections=concurrency, inner=self._inner(target), clock=self._clock
+                    )
                     self._senders[target.name] = await stack.enter_async_context(sender)
                 sending = asyncio.create_task(self._send_all())
                 try:
@@ -200,7 +202,7 @@ class Probe:
             self._timing.stop()
             if self.shelf is not None:
                 self.shelf.close()
-            workers_s = most * len(self.targets) * self._timing.elapsed_s()
+            workers_s = concurrency * len(self.targets) * self._timing.elapsed_s()
             if self._waited_for_room_s > _AUDITED_SLOWLY * workers_s:
                 self.notes.append(
                     "Audits on this machine fell behind, so fewer requests were in flight than asked for; "
@@ -208,9 +210,9 @@ class Probe:
                 )
             for name, sender in self._senders.items():
                 if sender.without_evidence:
-                    which = f"Server {name}" if name else "The server"
+                    subject = f"Server {name}" if name else "The server"
                     self.notes.append(
-                        f"{which} rejected the key that asks for token IDs, so losses show less."
+                        f"{subject} rejected the key that asks for token IDs, so losses show less."
                     )
 
     async def _rest(self, auditor: "asyncio.Task[None]") -> None:

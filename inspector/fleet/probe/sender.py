@@ -140,10 +140,10 @@ class Sender:
         limits = httpx.Limits(
             max_connections=None, max_keepalive_connections=connections, keepalive_expiry=_KEPT_OPEN_S
         )
-        below = inner or httpx.AsyncHTTPTransport(verify=trust(target.server.verify), limits=limits)
+        transport = inner or httpx.AsyncHTTPTransport(verify=trust(target.server.verify), limits=limits)
         waits = timeouts(target.server)
         self._client = httpx.AsyncClient(
-            transport=AsyncRecordingTransport(lambda request: request.extensions.get(_RECORDER), below),
+            transport=AsyncRecordingTransport(lambda request: request.extensions.get(_RECORDER), transport),
             headers=target.server.request_headers(),
             timeout=httpx.Timeout(waits.read, connect=waits.connect, pool=None),
             follow_redirects=True,
@@ -176,8 +176,8 @@ class Sender:
 
     def _body(self, probe_request: ProbeRequest) -> Mapping[str, Any]:
         left_out = self._evidence_keys(probe_request) if self.without_evidence else ()
-        kept = {key: value for key, value in probe_request.body.items() if key not in left_out}
-        return {**kept, "model": self.target.model}
+        members = {key: value for key, value in probe_request.body.items() if key not in left_out}
+        return {**members, "model": self.target.model}
 
     def _evidence_keys(self, probe_request: ProbeRequest) -> Sequence[str]:
         return tuple(self.target.engine.evidence_request(spec_of(probe_request.endpoint)))
@@ -191,7 +191,7 @@ class Sender:
             content=content,
             headers={"Content-Type": "application/json"},
         )
-        kept = _MemorySink()
+        sink = _MemorySink()
         header = header_of(
             probe_request.endpoint,
             content,
@@ -201,7 +201,7 @@ class Sender:
         )
         if probe_request.script is not None:
             header = replace(header, script=tuple(probe_request.script))
-        recorder = Recorder(header, without_secrets(kept, secrets_in(request)), clock=self._clock)
+        recorder = Recorder(header, without_secrets(sink, secrets_in(request)), clock=self._clock)
         request.extensions[_RECORDER] = recorder
         problem: Problem | None = None
         retry_after_s: float | None = None
@@ -221,7 +221,7 @@ class Sender:
         if problem is None and status is not None and status >= 400:
             problem = refusal(status, recorder.body, target.server, path=spec.path, model=target.model)
         return Sent(
-            capture=Capture(header=kept.header or header, events=kept.events, end=kept.end),
+            capture=Capture(header=sink.header or header, events=sink.events, end=sink.end),
             problem=problem or unfinished(recorder, target.server, spec),
             retry_after_s=retry_after_s,
         )

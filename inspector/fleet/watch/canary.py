@@ -36,7 +36,7 @@ _NO_RESPONSE: Final = frozenset(
     }
 )
 """Outcomes that say nothing about the parser of the server."""
-_BAD: Final = frozenset({ResponseOutcome.DAMAGED, ResponseOutcome.FAILED, ResponseOutcome.REJECTED})
+_FAILING: Final = frozenset({ResponseOutcome.DAMAGED, ResponseOutcome.FAILED, ResponseOutcome.REJECTED})
 _MAX_TOKENS: Final = 512
 _ANSWER_WITHIN_S: Final = 120.0
 
@@ -123,7 +123,7 @@ class Canary:
             self._watch.ended(self._name, recorded, partial(self._audited, recorded))
 
     def _audited(self, path: Path, summary: StreamSummary) -> None:
-        if summary.outcome in _BAD:
+        if summary.outcome in _FAILING:
             self._report(f"{summary.outcome}, {summary.endpoint}: {summary.sentence} ({path})")
 
     def _report(self, line: str) -> None:

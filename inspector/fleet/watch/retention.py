@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final, assert_never
 
-_OURS: Final = re.compile(r"\d{8}-\d{6}-[a-z]+-[0-9a-f]{6}\.jsonl")
+_RECORDING_NAME: Final = re.compile(r"\d{8}-\d{6}-[a-z]+-[0-9a-f]{6}\.jsonl")
 
 
 class Keep(StrEnum):
@@ -62,7 +62,7 @@ class Retention:
         self._most_s = most_s
         self._clock = clock
         names = [] if folder is None else folder.glob("*.jsonl")
-        files = [_kept_file(path) for path in names if _OURS.fullmatch(path.name)]
+        files = [_kept_file(path) for path in names if _RECORDING_NAME.fullmatch(path.name)]
         self._kept = sorted((file for file in files if file is not None), key=lambda file: file.at_s)
         self.bytes = sum(file.size for file in self._kept)
         """Size of all that is kept."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SPANS_VARIABLE: Final = "HARMONY_INSPECTOR_OTEL"
 """Environment variable: where the dashboard's own tap sends spans; see `configured_spans`."""
 
-_OURS: Final = "harmony_inspector"
+_PREFIX: Final = "harmony_inspector"
 _SCHEMA: Final = "https://opentelemetry.io/schemas/1.44.0"
 """The semantic conventions whose names are used here."""
 _RESOURCE: Final = "OTEL_RESOURCE_ATTRIBUTES"
@@ -142,15 +142,15 @@ def _attributes(examined: Examined, operation: str, model: str, error: str) -> I
         yield "gen_ai.response.time_to_first_chunk", first
     if error:
         yield "error.type", error
-    yield f"{_OURS}.endpoint", str(reading.header.endpoint)
-    yield f"{_OURS}.verdict", str(examined.verdict.level)
-    yield f"{_OURS}.outcome", str(examined.verdict.outcome)
-    yield f"{_OURS}.evidence", str(reading.choice.evidence)
-    yield f"{_OURS}.tokens", reading.token_count
+    yield f"{_PREFIX}.endpoint", str(reading.header.endpoint)
+    yield f"{_PREFIX}.verdict", str(examined.verdict.level)
+    yield f"{_PREFIX}.outcome", str(examined.verdict.outcome)
+    yield f"{_PREFIX}.evidence", str(reading.choice.evidence)
+    yield f"{_PREFIX}.tokens", reading.token_count
     if reading.server_version:
-        yield f"{_OURS}.server_version", in_utf8(reading.server_version, _NAME_AT_MOST)
+        yield f"{_PREFIX}.server_version", in_utf8(reading.server_version, _NAME_AT_MOST)
     if examined.cause is not None and examined.cause.id:
-        yield f"{_OURS}.cause", examined.cause.id
+        yield f"{_PREFIX}.cause", examined.cause.id
 
 
 def _response_id(reading: Reading) -> str:
@@ -175,9 +175,9 @@ def _event(reading: Reading, finding: Finding, cause: Cause | None) -> SpanEvent
         "cause": None if cause is None else cause.id or None,
     }
     return SpanEvent(
-        name=f"{_OURS}.finding",
+        name=f"{_PREFIX}.finding",
         at_s=None if finding.event_start is None else reading.arrival_s(finding.event_start),
-        attributes={f"{_OURS}.finding.{key}": value for key, value in facts.items() if value is not None},
+        attributes={f"{_PREFIX}.finding.{key}": value for key, value in facts.items() if value is not None},
     )
 
 
@@ -286,14 +286,14 @@ class Spans:
         resource = Resource.create({} if named else {"service.name": "harmony-inspector"})
         self._provider = TracerProvider(resource=resource)
         self._provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(**target)))
-        self._tracer = self._provider.get_tracer(_OURS, __version__, schema_url=_SCHEMA)
+        self._tracer = self._provider.get_tracer(_PREFIX, __version__, schema_url=_SCHEMA)
         self._addresses = dict(addresses or {})
 
     def audited(self, upstream: str, span_data: SpanData, *, capture: str = "") -> None:
         """Send the span of an audited stream; `capture` names its file, empty where it was not kept."""
-        attributes = {**span_data.attributes, f"{_OURS}.upstream": upstream}
+        attributes = {**span_data.attributes, f"{_PREFIX}.upstream": upstream}
         if capture:
-            attributes[f"{_OURS}.capture"] = capture
+            attributes[f"{_PREFIX}.capture"] = capture
         address = urlsplit(self._addresses.get(upstream, ""))
         if address.hostname:
             attributes["server.address"] = address.hostname

@@ -58,14 +58,14 @@ def _choice(
         else 0
     )
     divergence = None
-    apart: tuple[Apart, ...] = ()
+    other_fates: tuple[Apart, ...] = ()
     if tokens is not None and left_choice is not None and right_choice is not None:
         divergence = _divergence(tokens, left_choice, right_choice)
-        apart = tuple(_apart(tokens, (left, left_choice), (right, right_choice)))
+        other_fates = tuple(_other_fates(tokens, (left, left_choice), (right, right_choice)))
     return ChoiceComparison(
         index=index,
         tokens=tokens,
-        apart=apart,
+        apart=other_fates,
         generated=pair_fields(_generated(left_choice), _generated(right_choice)),
         delivered=pair_fields(_delivered(left.reading, left_choice), _delivered(right.reading, right_choice)),
         divergence=divergence,
@@ -104,7 +104,7 @@ _FINE = frozenset({"", str(FateState.OK), str(FateState.LEFT_OUT)})
 """States of tokens that a server treated as it promises."""
 
 
-def _apart(
+def _other_fates(
     tokens: Sides, left: tuple[Inspection, ChoiceReading], right: tuple[Inspection, ChoiceReading]
 ) -> Iterator[Apart]:
     """Equal tokens whose delivery differs, as runs."""

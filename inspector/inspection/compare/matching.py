@@ -45,7 +45,7 @@ def match(left: Sequence[Finding], right: Sequence[Finding], sides: dict[int, Si
     waiting: defaultdict[Hashable, list[int]] = defaultdict(list)
     for place, finding in enumerate(right):
         waiting[_key(finding, None)].append(place)
-    both: list[tuple[Finding, Finding]] = []
+    pairs: list[tuple[Finding, Finding]] = []
     only_left: list[Finding] = []
     partners: set[int] = set()
     for finding in left:
@@ -53,23 +53,23 @@ def match(left: Sequence[Finding], right: Sequence[Finding], sides: dict[int, Si
         if candidates:
             place = candidates.pop(0)
             partners.add(place)
-            both.append((finding, right[place]))
+            pairs.append((finding, right[place]))
         else:
             only_left.append(finding)
     only_right = tuple(finding for place, finding in enumerate(right) if place not in partners)
-    return FindingPairs(tuple(only_left), only_right, tuple(both))
+    return FindingPairs(tuple(only_left), only_right, tuple(pairs))
 
 
 def _key(finding: Finding, sides: Sides | None) -> Hashable:
     """Key of equal findings, in the right side's token numbers; `sides` maps the left ones to them."""
-    what = (finding.kind, finding.severity, finding.field, finding.delivered_in, finding.choice)
+    key = (finding.kind, finding.severity, finding.field, finding.delivered_in, finding.choice)
     start, end = finding.token_start, finding.token_end
     if not finding.sent:  # it has no token to align
-        return (*what, finding.generated, finding.delivered)
+        return (*key, finding.generated, finding.delivered)
     if start is not None and end is not None:
         span = (start, end) if sides is None else sides.span_to_right(start, end)
         # Without a partner the span stays unlike every right one.
-        return (*what, span if span is not None else ("left", start, end))
+        return (*key, span if span is not None else ("left", start, end))
     if finding.kind in _ABOUT_THE_STREAM:
-        return (*what, finding.code)
-    return (*what, finding.generated, finding.delivered)
+        return (*key, finding.code)
+    return (*key, finding.generated, finding.delivered)

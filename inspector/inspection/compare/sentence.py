@@ -73,10 +73,10 @@ def labels(left: Inspection, right: Inspection) -> tuple[str, str]:
 
 
 def judge(pair: Pair) -> Judgement:
-    """The outcome in words."""
+    """The outcome in words: tokens first, as a different delivery is the server's only if they are equal."""
     same_tokens = [choice.same_generated for choice in pair.choices]
-    if (nothing := _nothing(pair)) is not None:
-        return nothing
+    if (judgement := _nothing_delivered(pair)) is not None:
+        return judgement
     if None in same_tokens or (False in same_tokens and not pair.by_token):
         return _unknown(pair, same_tokens)
     if False in same_tokens:
@@ -84,14 +84,14 @@ def judge(pair: Pair) -> Judgement:
             return cut
         return _unknown(pair, same_tokens) if _may_be_the_same(pair) else _other_tokens(pair)
     if pair.findings.equal and not pair.apart:
-        return _same(pair)
-    if (both := _stopped_apart(pair)) is not None:
-        return both
+        return _same_judgement(pair)
+    if (judgement := _stopped_apart(pair)) is not None:
+        return judgement
     subject = "The tokens are the same" if pair.by_token else "The servers' final texts are the same"
-    return Judgement(Outcome.DELIVERY, f"{subject}; {_who(pair)}.", _delivery_why(pair))
+    return Judgement(Outcome.DELIVERY, f"{subject}; {_delivery_words(pair)}.", _delivery_why(pair))
 
 
-def _same(pair: Pair) -> Judgement:
+def _same_judgement(pair: Pair) -> Judgement:
     subject = "The tokens are the same" if pair.by_token else "The servers' final texts are the same"
     if not (pair.left.reading.spec.delivers and pair.right.reading.spec.delivers):
         return Judgement(
@@ -104,7 +104,7 @@ def _same(pair: Pair) -> Judgement:
     return Judgement(Outcome.SAME, f"{subject}, and so is the delivered text{shared}.", why)
 
 
-def _who(pair: Pair) -> str:
+def _delivery_words(pair: Pair) -> str:
     """Who lost what; errors of one side only come first."""
     names = labels(pair.left, pair.right)
     left_clauses, right_clauses = (
@@ -116,8 +116,8 @@ def _who(pair: Pair) -> str:
         return f"only {names[0] if left_clauses else names[1]} {left_clauses or right_clauses}"
     if pair.apart:
         return f"the delivery differs in {listed(pair.apart)}, but neither server lost anything"
-    alone = (*pair.findings.only_left, *pair.findings.only_right)
-    return f"the delivered texts are the same too, and only the findings differ ({_kinds(alone)})"
+    one_sided = (*pair.findings.only_left, *pair.findings.only_right)
+    return f"the delivered texts are the same too, and only the findings differ ({_kinds(one_sided)})"
 
 
 def _faults(errors: Sequence[Finding]) -> list[Finding]:
@@ -136,14 +136,14 @@ def _delivery_why(pair: Pair) -> str:
         _faults(errors) for errors in (pair.findings.errors_left, pair.findings.errors_right)
     )
     if left_faults and right_faults:
-        what = "Each server has its own fault."
+        fault = "Each server has its own fault."
     elif left_faults or right_faults:
-        what = "The model did the same on both sides, so the fault is the server's."
+        fault = "The model did the same on both sides, so the fault is the server's."
     else:
-        what = "The servers handle the same tokens differently."
+        fault = "The servers handle the same tokens differently."
     if pair.shared:
-        what += f" Both servers {pair.shared}."
-    return f"{what} {_BY_IDS if pair.by_token else _BY_FINALS}"
+        fault += f" Both servers {pair.shared}."
+    return f"{fault} {_BY_IDS if pair.by_token else _BY_FINALS}"
 
 
 def _may_be_the_same(pair: Pair) -> bool:
@@ -187,8 +187,8 @@ def _gave_up(pair: Pair) -> Judgement | None:
         )
         return Judgement(Outcome.UNKNOWN, sentence, why)
     rejected = [
-        next((finding.delivered for finding in alone if finding.kind in _MODELS), None)
-        for alone in (pair.findings.only_left, pair.findings.only_right)
+        next((finding.delivered for finding in one_sided if finding.kind in _MODELS), None)
+        for one_sided in (pair.findings.only_left, pair.findings.only_right)
     ]
     if None not in rejected and rejected[0] != rejected[1]:
         left, right = (quote(words or "") for words in rejected)
@@ -202,7 +202,8 @@ def _gave_up(pair: Pair) -> Judgement | None:
         why += f" {_delivery_why(pair)}"
     return Judgement(
         Outcome.DELIVERY,
-        f"The tokens are the same up to token {place.token:,}, where {cut[0]} stops; {_who(pair)}.",
+        f"The tokens are the same up to token {place.token:,}, where {cut[0]} stops; "
+        f"{_delivery_words(pair)}.",
         why,
     )
 
@@ -214,12 +215,12 @@ def _stopped_apart(pair: Pair) -> Judgement | None:
         return None
     choice = f" of choice {left.choice}" if left.choice else ""
     headers = [rejection.error.reason.in_header for rejection in (left, right)]
-    what = "headers" if all(headers) else "tokens or headers" if any(headers) else "tokens"
+    parts = "headers" if all(headers) else "tokens or headers" if any(headers) else "tokens"
     sentence = (
         f"The tokens sent are the same up to token {left.sent:,}{choice}, where both servers stop at "
-        f"different rejected {what}: {_rejected(left)} on the left, {_rejected(right)} on the right"
+        f"different rejected {parts}: {_rejected(left)} on the left, {_rejected(right)} on the right"
     )
-    unsent = f"Neither server sent the rejected {what}." if left.unsent and right.unsent else ""
+    unsent = f"Neither server sent the rejected {parts}." if left.unsent and right.unsent else ""
     why = (cause(pair.left.reading, pair.right.reading, pair.settings), unsent, _BY_IDS)
     return Judgement(
         Outcome.TOKENS,
@@ -242,8 +243,8 @@ def _also(pair: Pair, kinds: Collection[Kind]) -> list[str]:
     errors = (pair.findings.errors_left, pair.findings.errors_right)
     return [
         f"{name} also {words}"
-        for name, alone in zip(labels(pair.left, pair.right), errors, strict=True)
-        if (words := _clauses([finding for finding in alone if finding.kind in kinds]))
+        for name, one_sided in zip(labels(pair.left, pair.right), errors, strict=True)
+        if (words := _clauses([finding for finding in one_sided if finding.kind in kinds]))
     ]
 
 
@@ -257,13 +258,13 @@ def _other_tokens(pair: Pair) -> Judgement:
 
 def _divergence_words(pair: Pair, place: Divergence) -> str:
     left, right = (_token(inspection, place) for inspection in (pair.left, pair.right))
-    where = f"token {place.token:,}" + (f" of choice {place.choice}" if place.choice else "")
+    token = f"token {place.token:,}" + (f" of choice {place.choice}" if place.choice else "")
     if left is None or right is None:
         short, long = ("left", "right") if left is None else ("right", "left")
         return (
-            f"The tokens are the same, but the {short} stream ends before {where}; the {long} one continues"
+            f"The tokens are the same, but the {short} stream ends before {token}; the {long} one continues"
         )
-    return f"The tokens differ from {where} on: {left} on the left, {right} on the right"
+    return f"The tokens differ from {token} on: {left} on the left, {right} on the right"
 
 
 def _token(inspection: Inspection, place: Divergence) -> str | None:
@@ -274,7 +275,7 @@ def _token(inspection: Inspection, place: Divergence) -> str | None:
     return quote(text_of([token_id]) or str(token_id), 24)
 
 
-def _nothing(pair: Pair) -> Judgement | None:
+def _nothing_delivered(pair: Pair) -> Judgement | None:
     """Responses of which one failed before its first token: there is nothing to compare it with."""
     names = ("left", "right")
     empty = [
@@ -285,11 +286,11 @@ def _nothing(pair: Pair) -> Judgement | None:
     ]
     if not empty or any(choice.same_generated is not None for choice in pair.choices):
         return None
-    who = "Neither server" if len(empty) == 2 else f"The {empty[0][0]} server"
+    subject = "Neither server" if len(empty) == 2 else f"The {empty[0][0]} server"
     verb = "delivered anything" if len(empty) == 2 else "delivered nothing"
     return Judgement(
         Outcome.UNKNOWN,
-        f"{who} {verb}, so there is nothing to compare.",
+        f"{subject} {verb}, so there is nothing to compare.",
         " ".join(f"{name.capitalize()}: {inspection.verdict.sentence}" for name, inspection in empty),
     )
 

@@ -208,7 +208,10 @@ _LANES: Final = {
 
 def _landmarks(a: Sequence[int], b: Sequence[int], piece: _Piece) -> Iterator[_Piece]:
     """The piece, cut at the longest chain of landmarks that both sides hold once, in one order."""
-    left_places, right_places = _once(a, piece.left, piece.left_end), _once(b, piece.right, piece.right_end)
+    left_places, right_places = (
+        _unique_runs(a, piece.left, piece.left_end),
+        _unique_runs(b, piece.right, piece.right_end),
+    )
     pairs = sorted((place, right_places[mark]) for mark, place in left_places.items() if mark in right_places)
     left, right = piece.left, piece.right
     for place, partner in _chain(pairs):
@@ -220,7 +223,7 @@ def _landmarks(a: Sequence[int], b: Sequence[int], piece: _Piece) -> Iterator[_P
     yield _Piece(left, piece.left_end, right, piece.right_end)
 
 
-def _once(items: Sequence[int], start: int, end: int) -> dict[tuple[int, ...], int]:
+def _unique_runs(items: Sequence[int], start: int, end: int) -> dict[tuple[int, ...], int]:
     places: dict[tuple[int, ...], int] = {}
     for place in range(start, end - _LANDMARK + 1):
         mark = tuple(items[place : place + _LANDMARK])

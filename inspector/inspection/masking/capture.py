@@ -46,6 +46,7 @@ from inspector.protocol.wire.endpoints import DONE
 from inspector.protocol.wire.stream import loads
 
 _ATTEMPTS: Final = 6
+"""Keys that are tried until the audit of the copy finds the same."""
 _ROOT: Final = "response"
 """A name that leads to published names."""
 _OWNER: Final = "functions."
@@ -207,19 +208,19 @@ class _Masking:
         """The stand-in of a field that delivers a text with gaps; None where it holds other text too."""
         generated = choice.generated()
         wholes = choice.finals if generated is None else generated.by_field()
-        whole = wholes.get(field)
-        standin = None if whole is None else self._known.slice(whole)
-        if not whole or standin is None:
+        complete = wholes.get(field)
+        standin = None if complete is None else self._known.slice(complete)
+        if not complete or standin is None:
             return None
-        gaps, rest = embed_or_align(whole, texts)
+        gaps, rest = embed_or_align(complete, texts)
         if rest:
             return None
         parts, at = [], 0
         for start, end, _, _ in gaps:
             parts.append(standin[at:start])
             at = end
-        kept = "".join([*parts, standin[at:]])
-        return kept if len(kept) == sum(map(len, texts)) else None
+        joined = "".join([*parts, standin[at:]])
+        return joined if len(joined) == sum(map(len, texts)) else None
 
     # What is replaced.
 

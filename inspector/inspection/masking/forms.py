@@ -87,18 +87,18 @@ def changed_in(text: str, standin: str, mask: str) -> tuple[int, int]:
     if len(text) != len(standin) or standin.strip() in LITERALS:
         return 0, 1
     changed = free = 0
-    for char, replaced, what in zip(text, standin, mask, strict=True):
-        if what == "-":
+    for char, replaced, mask_char in zip(text, standin, mask, strict=True):
+        if mask_char == "-":
             if char != replaced:
                 return 0, 1
             continue
-        if what == "x":
+        if mask_char == "x":
             if replaced not in "0123456789abcdefABCDEF":
                 return 0, 1
         elif (
             _category(char) != _category(replaced)
             or not is_free(replaced)
-            or (replaced == "0" and what == "f")
+            or (replaced == "0" and mask_char == "f")
         ):
             return 0, 1
         free += 1

@@ -10,7 +10,7 @@ _SEARCHES_AT_MOST: Final = 20_000
 """Pieces that are looked for; a hostile stream has more, and its other text has stand-ins of its own."""
 _PLACES_AT_MOST: Final = 1000
 _WITHIN_FROM: Final = 3
-_BETWEEN: Final = "\0"
+_SEPARATOR: Final = "\0"
 
 
 class MaskedTexts:
@@ -19,8 +19,8 @@ class MaskedTexts:
     def __init__(self, standins: Standins) -> None:
         self._standins = standins
         self._exact: dict[str, str] = {}
-        self._text = _BETWEEN
-        self._other = _BETWEEN
+        self._text = _SEPARATOR
+        self._other = _SEPARATOR
         self._searches = 0
 
     def add(self, text: str, standin: str) -> None:
@@ -28,8 +28,8 @@ class MaskedTexts:
         if not text or text in self._exact or len(text) != len(standin):
             return
         self._exact[text] = standin
-        self._text += text + _BETWEEN
-        self._other += standin + _BETWEEN
+        self._text += text + _SEPARATOR
+        self._other += standin + _SEPARATOR
 
     def slice(self, text: str, *, replaced: bool = False) -> str | None:
         """The stand-in of a piece of a known text, best of whole words; None where no text has it.

@@ -202,21 +202,21 @@ class Standins:
     def _token_by_token(self, ids: Sequence[int], text: str, mask: str, content: bytes) -> list[int]:
         """Each token by itself; where it is whole characters, with the mask of its place."""
         standins: list[int] = []
-        whole = text.encode("utf-8") == content
+        valid_text = text.encode("utf-8") == content
         chars = 0
         for token_id in ids:
             own = token_bytes(token_id)
             masked = "?" * len(own)
             try:
                 own_text = own.decode("utf-8")
-                if whole and text[chars : chars + len(own_text)] == own_text:
+                if valid_text and text[chars : chars + len(own_text)] == own_text:
                     masked = mask[chars : chars + len(own_text)]
                     chars += len(own_text)
                 else:
                     masked = self.mask(own_text)
-                    whole = False
+                    valid_text = False
             except UnicodeDecodeError:
-                whole = False
+                valid_text = False
             standins.append(self._token(token_id, masked, 0))
         return standins
 
@@ -255,7 +255,7 @@ class Standins:
         content = token_bytes(token_id)
         text = None if "?" in mask else content.decode("utf-8", "replace")
         start = self._number(f"{token_id} {attempt}") % len(candidates)
-        best, most = token_id, 0
+        best, most_changed = token_id, 0
         repeated: int | None = None
         for step in range(min(len(candidates), _SCANNED)):
             candidate = candidates[(start + step) % len(candidates)]
@@ -270,13 +270,13 @@ class Standins:
                 changed, free = changed_in(text, candidate_content.decode("utf-8", "replace"), mask)
             if self._taken.get(candidate, token_id) != token_id:
                 repeated = candidate if changed and changed == free and repeated is None else repeated
-            elif changed > most:
-                best, most = candidate, changed
+            elif changed > most_changed:
+                best, most_changed = candidate, changed
                 if changed == free:
                     return best, 0
         if repeated is not None:  # all of them are taken: two tokens have one stand-in
             return repeated, 0
-        return best, max(sum(what != "-" for what in mask) - most, 0)
+        return best, max(sum(mask_char != "-" for mask_char in mask) - most_changed, 0)
 
     def _piece(self, piece: str, mask: str) -> str:
         if not mask.strip("-"):
@@ -306,9 +306,9 @@ class Standins:
         """The stand-in that takes as many tokens, of the same lengths, in most of its forms."""
         ids = encode_plain(piece)
         lengths_of_forms = [_lengths(encode_plain(form)) for form in forms]
-        best, most = "", -1
+        best, best_score = "", -1
         for attempt in range(first, first + (_TRIES if len(ids) < _WORDS_AT_MOST else 1)):
-            made: list[int] = []
+            standin_ids: list[int] = []
             chars = 0
             for token_id in ids:
                 own = token_bytes(token_id)
@@ -317,8 +317,8 @@ class Standins:
                     masked, chars = mask[chars : chars + size], chars + size
                 except UnicodeDecodeError:
                     masked = "?" * len(own)
-                made.append(self._token(token_id, masked, attempt))
-            standin = join_bytes(made).decode("utf-8", "replace")
+                standin_ids.append(self._token(token_id, masked, attempt))
+            standin = join_bytes(standin_ids).decode("utf-8", "replace")
             if len(standin) != len(piece) or standin.strip(" .,:;\"'") in LITERALS:
                 continue
             score = 0
@@ -327,8 +327,8 @@ class Standins:
                     standin if len(forms) == 1 else form[: len(form) - len(piece) + 1] + standin[1:]
                 )
                 score += _lengths(encode_plain(standin_form)) == lengths
-            if score > most:
-                best, most = standin, score
+            if score > best_score:
+                best, best_score = standin, score
             if score == len(forms):
                 break
         return best or piece
@@ -340,8 +340,10 @@ class Standins:
 @lru_cache
 def _runs_and(names: Sequence[str]) -> "re.Pattern[str]":
     """Names, and what of other text is taken apart."""
-    whole = "".join(rf"(?<!\w){re.escape(name)}(?!\w)|" for name in sorted(names, key=len, reverse=True))
-    return re.compile(whole + _RUN, re.DOTALL)
+    names_pattern = "".join(
+        rf"(?<!\w){re.escape(name)}(?!\w)|" for name in sorted(names, key=len, reverse=True)
+    )
+    return re.compile(names_pattern + _RUN, re.DOTALL)
 
 
 def _ends(text: str) -> set[int]:

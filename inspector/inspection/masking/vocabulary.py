@@ -32,7 +32,7 @@ class _Tables(Row, frozen=True):
 _TABLES: Final = read_table(Path(__file__).with_name("vocabulary.toml"), _Tables)
 
 
-def _whole(words: list[str]) -> re.Pattern[str]:
+def _full_match(words: list[str]) -> re.Pattern[str]:
     """One of some words, and nothing behind it."""
     return re.compile(rf"(?:{'|'.join(map(re.escape, words))})\Z")
 
@@ -63,7 +63,7 @@ _MORE: Final = {
 
 KEPT: Final = {
     **{key: form.expression for key, form in _TABLES.forms.items()},
-    **{key: _whole([*_WORDS.get(key, ()), *_MORE.get(key, ())]) for key in {**_WORDS, **_MORE}},
+    **{key: _full_match([*_WORDS.get(key, ()), *_MORE.get(key, ())]) for key in {**_WORDS, **_MORE}},
 }
 """By key, what stays of its strings from their beginning; the rest of a string is replaced."""
 

@@ -14,7 +14,7 @@ from inspector.issues.catalogue.table import catalogue
 
 _QUOTED: Final = re.compile(r"(Unknown role: |unexpected tokens remaining in message header: )([^\n]+)")
 _STRING: Final = re.compile(r'"((?:[^"\\]|\\.)+)"')
-_SOME: Final = re.compile(r"Some(?=\()")
+_SOME_CALL: Final = re.compile(r"Some(?=\()")
 """How Rust's Debug prints that there is a string."""
 _NUMBER: Final = re.compile(r"\d{1,6}(?!\d)")
 _PART: Final = re.compile(r"\w+|\W+")
@@ -44,8 +44,8 @@ class Words:
 
     def _replaced(self, text: str) -> str:
         parts = list(self._parts(text))
-        kept, standins = [part for part, _ in parts], [standin for _, standin in parts]
-        plain = "".join(kept)
+        originals, standins = [part for part, _ in parts], [standin for _, standin in parts]
+        plain = "".join(originals)
         expressions = [
             pattern.expression
             for pattern in _patterns()
@@ -54,17 +54,19 @@ class Words:
             and pattern.expression.search(plain)
         ]
 
-        def holds(place: int, part: str) -> bool:
-            tried = "".join([*standins[:place], part, *kept[place + 1 :]])
+        def still_matches(place: int, part: str) -> bool:
+            tried = "".join([*standins[:place], part, *originals[place + 1 :]])
             return all(expression.search(tried) for expression in expressions)
 
-        if holds(len(parts), "") or len(parts) > _PARTS_AT_MOST:
+        if still_matches(len(parts), "") or len(parts) > _PARTS_AT_MOST:
             return "".join(standins)
         for place, (part, standin) in enumerate(parts):
             ends = range(len(part) + 1)
-            start = max(end for end in ends if holds(place, standin[:end] + part[end:]))
+            start = max(end for end in ends if still_matches(place, standin[:end] + part[end:]))
             stop = min(
-                end for end in ends[start:] if holds(place, standin[:start] + part[start:end] + standin[end:])
+                end
+                for end in ends[start:]
+                if still_matches(place, standin[:start] + part[start:end] + standin[end:])
             )
             standins[place] = standin[:start] + part[start:stop] + standin[stop:]
         return "".join(standins)
@@ -91,7 +93,7 @@ class Words:
         if '"' not in header:
             return self._header(header)
         return "".join(
-            f'"{self._header(piece)}"' if number % 2 else self._standins.text(piece, _SOME)
+            f'"{self._header(piece)}"' if number % 2 else self._standins.text(piece, _SOME_CALL)
             for number, piece in enumerate(_STRING.split(header))
         )
 

@@ -90,10 +90,10 @@ class FormFacts:
         if stopped is None or not stopped.sent or stopped.token_id is None or self.holes:
             return None
         # Words of a header may be missing before its end; between messages nothing but the token is rejected.
-        next_one = stopped.missing is Missing.NONE or (
+        next_unsent = stopped.missing is Missing.NONE or (
             stopped.missing is Missing.POSSIBLE and not stopped.error.reason.in_header
         )
-        return stopped.sent if next_one else None
+        return stopped.sent if next_unsent else None
 
     def has_all(self, finding: Finding) -> bool:
         """True when the ids hold all that a finding is about."""
@@ -334,8 +334,8 @@ def reported_messages(reading: Reading) -> Iterator[dict[str, str]]:
     final_object = reading.stream.final_object
     if final_object is None or reading.header.endpoint is not Endpoint.RESPONSES:
         return
-    whole = filled(_list(final_object.get("output_messages")), _list(final_object.get("output")))
-    messages = [message for message in whole if isinstance(message.get("role"), str)]
+    reported = filled(_list(final_object.get("output_messages")), _list(final_object.get("output")))
+    messages = [message for message in reported if isinstance(message.get("role"), str)]
     for message in messages:
         content = message.get("content")
         body = content if isinstance(content, str) else "".join(_text(part) for part in _list(content))

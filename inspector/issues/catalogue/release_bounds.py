@@ -16,6 +16,7 @@ from inspector.protocol.engines import DEFAULT
 from inspector.protocol.harmony.vocab import Marker
 
 _FIRST_EVENTS: Final = 64
+"""Events that are searched for members that only some releases send."""
 _RELEASES: Final = tuple(f"0.{minor}.{patch}" for minor in range(10, 60) for patch in range(3))
 _Pair = tuple[str | None, str | None]
 

@@ -75,7 +75,7 @@ def routes() -> tuple[Route, ...]:
     return read_table(DEFAULT_FILE, tuple[Route, ...])
 
 
-_OURS_UNNAMED: Final = (
+_VLLM_UNNAMED: Final = (
     re.compile(r"(?i)\b(?:serv(?:e|ed|es|ing)|deploy(?:s|ed|ing)?)\b[^.\n]{0,40}\bgpt[-_ ]?oss"),
     re.compile(r"\b(?:INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d \[?[\w/.]{1,60}\.py:\d{1,5}\]"),
 )
@@ -86,7 +86,7 @@ _PARSER: Final = re.compile(r"\b\w*(?:tool|reasoning)_?parser\w*\.py\b")
 """The file of a parser, whose failure is none of the device and none of the start."""
 
 
-def _runs_ours(content: str) -> bool:
+def _runs_vllm(content: str) -> bool:
     """Whether a text has what one of our engines prints itself, or what starts it."""
     return any(engine.printed is not None and engine.printed.search(content) for engine in ENGINES)
 
@@ -96,7 +96,7 @@ def names_ours(content: str) -> bool:
     return any(engine.named is not None and engine.named.search(content) for engine in ENGINES)
 
 
-def _times_ours(content: str) -> int:
+def _vllm_count(content: str) -> int:
     return sum(len(engine.printed.findall(content)) for engine in ENGINES if engine.printed is not None)
 
 
@@ -108,14 +108,14 @@ def find_server(content: str) -> Route | None:
         if route.kind is RouteKind.SERVER
         and (not route.needs or any(need.expression.search(content) for need in route.needs))
     ]
-    own = _runs_ours(content)
-    if marked := _most(servers, content, marks=True):
+    own = _runs_vllm(content)
+    if marked := _most_named(servers, content, marks=True):
         # A log of ours that only names a path or a model of another program stays ours.
         occurrences = sum(len(mark.expression.findall(content)) for mark in marked.marks)
-        return None if own and occurrences <= _times_ours(content) else _exact(marked, content)
+        return None if own and occurrences <= _vllm_count(content) else _exact(marked, content)
     if own or names_ours(content):
         return None
-    named = _most(servers, content, marks=False)
+    named = _most_named(servers, content, marks=False)
     return None if named is None else _exact(named, content)
 
 
@@ -125,9 +125,9 @@ def find_startup(content: str, errors: Sequence[str] = (), *, failing: bool) -> 
     `errors` are the lines that fail. Where nothing is `failing`, only what no other program prints counts.
     """
     own = failing and (
-        _runs_ours(content)
+        _runs_vllm(content)
         or names_ours(content)
-        or any(expression.search(content) for expression in _OURS_UNNAMED)
+        or any(expression.search(content) for expression in _VLLM_UNNAMED)
     )
     parser = _PARSER.search(content) is not None
     startup = [route for route in routes() if route.kind is RouteKind.STARTUP]
@@ -150,7 +150,7 @@ def _exact(route: Route, content: str) -> Route:
     return route
 
 
-def _most(candidates: Sequence[Route], content: str, *, marks: bool) -> Route | None:
+def _most_named(candidates: Sequence[Route], content: str, *, marks: bool) -> Route | None:
     """The server with the most of its expressions in a text; the first of several."""
     counted = [
         (

@@ -34,7 +34,7 @@ class Releases(Row, frozen=True):
         """Releases that have all of the places; places that no release has do not count."""
         candidates: set[str] | None = None
         for place in places:
-            having = {version for version, files in self.lines.items() if _has(files, place)}
+            having = {version for version, files in self.lines.items() if _has_anchor(files, place)}
             if having:
                 candidates = having if candidates is None else candidates & having
         return tuple(sorted(candidates or (), key=lambda version: as_version(version) or ()))
@@ -46,7 +46,7 @@ def releases() -> Releases:
     return read_table(DEFAULT_FILE, Releases)
 
 
-def _has(files: Mapping[str, frozenset[int]], place: Anchor) -> bool:
+def _has_anchor(files: Mapping[str, frozenset[int]], place: Anchor) -> bool:
     return any(
         place.line in lines
         for file, lines in files.items()

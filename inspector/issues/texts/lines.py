@@ -198,8 +198,8 @@ def lines_of_file(file: IO[bytes]) -> Iterator[str]:
     pending = ""
     while head:
         pending += decoder.decode(head)
-        *whole, pending = pending.splitlines(keepends=True) or [""]
-        yield from whole
+        *lines, pending = pending.splitlines(keepends=True) or [""]
+        yield from lines
         if pending.endswith("\n") or len(pending) > _READ_AT_ONCE:
             yield pending
             pending = ""

@@ -28,7 +28,7 @@ _CUT: Final = re.compile(
     r"\s*(?:\.{2,}|\u2026|\[truncated\]|<truncated>|\(truncated\)|\[\.\.\.\])[\s\"'`)\]}]*$"
 )
 _DIGITS: Final = re.compile(r"\d+")
-_NOT_OURS: Final = re.compile(r"SyntaxError|Discord|JSON\b|in JSON|TypeError")
+_OTHER_SUBJECT: Final = re.compile(r"SyntaxError|Discord|JSON\b|in JSON|TypeError")
 _HEAD: Final = 8
 
 
@@ -80,12 +80,12 @@ class Paste:
         return any(message.matched for message in self.messages.values())
 
     def _wrapped(self, pieces: Sequence[PastedLine]) -> None:
-        for piece, whole in _joined(pieces, [pattern for pattern, _, _ in self.patterns]):
-            match = self.match(whole)
+        for piece, joined in _joined(pieces, [pattern for pattern, _, _ in self.patterns]):
+            match = self.match(joined)
             if match.issues and match.text not in self.messages:
                 # What the halves of the message looked like goes away.
-                self._forget(lambda text, message, m=match, w=whole: _is_half(message, text, w, m))  # type: ignore[misc]
-                self._add(match, piece, whole)
+                self._forget(lambda text, message, m=match, w=joined: _is_half(message, text, w, m))  # type: ignore[misc]
+                self._add(match, piece, joined)
 
     def _folded(self, pieces: Sequence[PastedLine]) -> None:
         """LogMessages written in lower case."""
@@ -130,8 +130,8 @@ def _is_half(message: LogMessage, text: str, whole: str, match: Match) -> bool:
 def _joined(pieces: Sequence[PastedLine], patterns: Sequence[Pattern]) -> Iterator[tuple[PastedLine, str]]:
     """Neighbouring lines as one, where a pattern matches across their border; with the first line."""
     texts = [piece.text.strip() for piece in pieces]
-    together = " ".join(texts) + "".join(texts)
-    candidates = [pattern for pattern in patterns if pattern.literal in together]
+    all_text = " ".join(texts) + "".join(texts)
+    candidates = [pattern for pattern in patterns if pattern.literal in all_text]
     if not candidates:
         return
     for place in range(len(texts) - 1):
@@ -141,21 +141,21 @@ def _joined(pieces: Sequence[PastedLine], patterns: Sequence[Pattern]) -> Iterat
             neighbours = texts[place : place + count]
             if len(neighbours) < count or not all(neighbours):
                 break
-            if whole := _across(neighbours, candidates):
-                yield pieces[place], whole
+            if joined := _across(neighbours, candidates):
+                yield pieces[place], joined
                 break
 
 
 def _across(texts: Sequence[str], patterns: Sequence[Pattern]) -> str:
-    for between in (" ", ""):
-        whole = between.join(texts)
-        last = len(whole) - len(texts[-1])
+    for separator in (" ", ""):
+        joined = separator.join(texts)
+        last = len(joined) - len(texts[-1])
         for pattern in patterns:
-            if pattern.literal not in whole:
+            if pattern.literal not in joined:
                 continue
-            match = pattern.expression.search(whole)
+            match = pattern.expression.search(joined)
             if match is not None and match.start() < len(texts[0]) and match.end() > last:
-                return whole
+                return joined
     return ""
 
 
@@ -163,7 +163,7 @@ def _beginning_of(line: str, messages: Sequence[IssueMessage]) -> tuple[str, tup
     """What a line ends in that a known message begins with, and the issues that make such messages."""
     marked = _CUT.search(line)
     text = (line[: marked.start()] if marked else line).rstrip()
-    if _NOT_OURS.search(text):
+    if _OTHER_SUBJECT.search(text):
         return "", ()
     least = _LEAST_MARKED if marked else _LEAST
     by_tail: dict[str, dict[str, bool]] = {}

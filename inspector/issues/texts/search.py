@@ -48,6 +48,7 @@ _KEY: Final = 300
 _ANCHORS: Final = 40
 _VERSIONS: Final = 50
 _AT_ONCE: Final = 256
+"""Lines that are cleaned and searched as one text, which costs less than one by one."""
 _START_UP: Final = ("server version ", "  version ", "LLM engine (v")
 """Words of a start-up line; a log may have several starts."""
 _ALWAYS: Final = (
@@ -316,7 +317,7 @@ class TextSearch:
             message.of_server
             or parts.of_server
             or _PAYLOAD.search(line) is not None
-            or any(_is_ours(place.file) for place in places)
+            or any(_is_vllm_file(place.file) for place in places)
         )
         if message.count <= _SHOWN:
             around = [*self._before, line]
@@ -337,7 +338,7 @@ _cleaned_once = lru_cache(_KEPT_LINES)(cleaned)
 _error_once = lru_cache(512)(error_of)
 
 
-def _is_ours(file: str) -> bool:
+def _is_vllm_file(file: str) -> bool:
     path = file.replace("\\", "/")
     return any(f"/{package}/" in path for package in PACKAGES)
 
@@ -355,11 +356,11 @@ def _worded(rest: str) -> str:
 @cache
 def _fewest(words: tuple[str, ...]) -> tuple[str, ...]:
     """The words without those that contain another one."""
-    kept: list[str] = []
+    shortest: list[str] = []
     for word in sorted(set(words), key=len):
-        if not any(short in word for short in kept):
-            kept.append(word)
-    return tuple(kept)
+        if not any(short in word for short in shortest):
+            shortest.append(word)
+    return tuple(shortest)
 
 
 _EQUAL: Final = bytes.maketrans(b"123456789", b"000000000")
@@ -385,8 +386,8 @@ class WordSearch:
         searched = dict[bytes, bool]()
         if fresh:
             # Most words are in no line of a block: one search in all of it spares one in each line.
-            together = b"\n".join(fresh)
-            words = [word for word in self._words if word in together]
+            all_lines = b"\n".join(fresh)
+            words = [word for word in self._words if word in all_lines]
             searched = {shape: any(word in shape for word in words) for shape in fresh}
         exact = [word for word in self._exact if word in block]
         results = [
@@ -396,7 +397,7 @@ class WordSearch:
         ]
         if len(remembered) + len(searched) > _SHAPES:
             remembered.clear()
-        remembered.update((shape, says) for shape, says in searched.items() if len(shape) <= _LONGEST)
+        remembered.update((shape, match) for shape, match in searched.items() if len(shape) <= _LONGEST)
         return results
 
 

@@ -36,10 +36,10 @@ def connection_failure(error: BaseException, server: Server, *, begun: bool = Fa
                 + "check the host and any firewall",
             )
         if isinstance(cause, httpx.TimeoutException):
-            what = "the stream stalled: no data" if begun else "no response"
+            symptom = "the stream stalled: no data" if begun else "no response"
             return Problem(
                 OutcomeKind.TIMED_OUT,
-                f"{server.root}: {what} for {server.silence_s:g} s; "
+                f"{server.root}: {symptom} for {server.silence_s:g} s; "
                 f"check the server's log, or {server.settings.silence}",
             )
         if isinstance(cause, ssl.SSLError) or "SSL" in str(cause) or "CERTIFICATE" in str(cause):
@@ -74,8 +74,8 @@ def refusal(status: int, body: str, server: Server, *, path: str, model: str = "
         )
     if status == 404 and "model" in words.lower():
         named = f" {model!r}" if model else ""
-        where = f"{server.root} does not serve the model{named}"
-        sentence = f"{where} (HTTP 404: {words}); use a name from its /v1/models"
+        problem = f"{server.root} does not serve the model{named}"
+        sentence = f"{problem} (HTTP 404: {words}); use a name from its /v1/models"
         return Problem(OutcomeKind.NO_MODEL, sentence, words)
     if status in {404, 405}:
         sentence = f"{server.v1} has no {path} (HTTP {status}); check the address: most of them end in /v1"

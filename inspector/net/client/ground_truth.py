@@ -42,7 +42,7 @@ async def rendered_prompt(server: Server, request: LiveRequest, client: httpx.As
     chat = body(replace(request, endpoint=Endpoint.CHAT, token_ids=True, logprobs=False, extra={}))
     del chat["stream"], chat["stream_options"]
     path = spec_of(Endpoint.CHAT).path
-    for where, sent, key, source in (
+    for render_path, sent, key, source in (
         (f"{path}/render", chat, "token_ids", "The server rendered the prompt (/render)."),
         (
             path,
@@ -52,7 +52,7 @@ async def rendered_prompt(server: Server, request: LiveRequest, client: httpx.As
         ),
     ):
         try:
-            response = await client.post(f"{server.v1}{where}", json=sent)
+            response = await client.post(f"{server.v1}{render_path}", json=sent)
         except httpx.HTTPError:
             break  # the completions request will fail the same way and report it
         payload = loads(response.text) if response.status_code == 200 else None

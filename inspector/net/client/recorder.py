@@ -171,10 +171,10 @@ class Recorder:
             kind = EventKind.COMMENT if item.comment else EventKind.SSE
             if item.data == DONE or item.name in TERMINAL_TYPES:
                 self.done = True
-            self._kept_bytes += _kept(item.data)
+            self._kept_bytes += _stored_size(item.data)
             if self.events >= EVENTS or self._kept_bytes > RECORDED_BYTES:
-                most = f"{EVENTS:,} events" if self.events >= EVENTS else f"{RECORDED_BYTES // 2**20} MiB"
-                self._stop(f"The response has more than {most}, the most that is recorded.")
+                limit = f"{EVENTS:,} events" if self.events >= EVENTS else f"{RECORDED_BYTES // 2**20} MiB"
+                self._stop(f"The response has more than {limit}, the most that is recorded.")
                 return
             self._send(run, Event(item.data, at_s, item.name, kind))
 
@@ -183,7 +183,7 @@ class Recorder:
         self._sink.event(run, event)
 
 
-def _kept(data: str) -> int:
+def _stored_size(data: str) -> int:
     """Bytes that an event takes in a file, or a few more: JSON in JSON has its quotes escaped."""
     if data.isascii() and data.isprintable():
         return len(data) + data.count('"') + data.count("\\")

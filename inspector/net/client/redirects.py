@@ -42,9 +42,9 @@ def checked(response: httpx.Response, server: Server) -> None:
     except (httpx.InvalidURL, ValueError) as error:
         raise Redirected(f"{server.root} redirects to an invalid address") from error
     origin = response.request.url
-    same = (target.scheme, _port(target)) == (origin.scheme, _port(origin))
+    same_origin = (target.scheme, _port(target)) == (origin.scheme, _port(origin))
     upgraded = (origin.scheme, target.scheme) == ("http", "https")
-    if target.raw_host != origin.raw_host or not (same or upgraded):
+    if target.raw_host != origin.raw_host or not (same_origin or upgraded):
         raise Redirected(
             f"{server.root} redirects to another address ({_address(target)}), and keys must not go there; "
             "if you trust it, use it as the base URL"

@@ -50,8 +50,8 @@ def _removed(body: object, redacted: object) -> set[str]:
     while pending:
         before, after = pending.pop()
         if isinstance(before, Mapping):
-            kept = after if isinstance(after, Mapping) else {}
-            pending.extend((child, kept.get(key)) for key, child in before.items())
+            cleaned = after if isinstance(after, Mapping) else {}
+            pending.extend((child, cleaned.get(key)) for key, child in before.items())
         elif isinstance(before, list):
             counterparts = (
                 after if isinstance(after, list) and len(after) == len(before) else [None] * len(before)

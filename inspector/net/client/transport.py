@@ -302,7 +302,7 @@ class _Quiet(Recorder):
             _LOG.exception("recording stopped")
 
 
-_BELOW: Final[tuple[str, ...]] = (
+_TRANSPORT_OPTIONS: Final[tuple[str, ...]] = (
     "verify",
     "cert",
     "http1",
@@ -315,7 +315,7 @@ _BELOW: Final[tuple[str, ...]] = (
 
 def _split(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Options for the transport, and options for the client with the openai client's own defaults."""
-    transport: dict[str, Any] = {name: options[name] for name in _BELOW if name in options}
+    transport: dict[str, Any] = {name: options[name] for name in _TRANSPORT_OPTIONS if name in options}
     client: dict[str, Any] = {"timeout": httpx.Timeout(600.0, connect=5.0), "follow_redirects": True}
     client.update({name: value for name, value in options.items() if name not in transport})
     return transport, client
@@ -329,8 +329,8 @@ def recording_client(
     The first goes to `path`, the next to `out-2.jsonl` and so on. `options` are httpx.Client's.
     """
     sink = FileSink(Path(path))
-    below, options = _split(options)
-    inner = transport or httpx.HTTPTransport(**below)
+    transport_options, options = _split(options)
+    inner = transport or httpx.HTTPTransport(**transport_options)
     return httpx.Client(
         transport=RecordingTransport(lambda request: _recorder(sink, request), inner), **options
     )
@@ -341,8 +341,8 @@ def async_recording_client(
 ) -> httpx.AsyncClient:
     """`recording_client` for async programs: `AsyncOpenAI(http_client=...)`."""
     sink = FileSink(Path(path))
-    below, options = _split(options)
-    inner = transport or httpx.AsyncHTTPTransport(**below)
+    transport_options, options = _split(options)
+    inner = transport or httpx.AsyncHTTPTransport(**transport_options)
     return httpx.AsyncClient(
         transport=AsyncRecordingTransport(lambda request: _recorder(sink, request), inner), **options
     )

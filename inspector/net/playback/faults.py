@@ -225,9 +225,9 @@ def parse_faults(text: str, *, onto: Faults | None = None) -> Faults:
         try:
             faults = replace(faults, **FAULTS[name].read(value))
         except ValueError as error:
-            takes = FAULTS[name].value or "no value"
+            value_words = FAULTS[name].value or "no value"
             raise InspectorError(
-                f"invalid value {value[:40]!r} for fault {name}: {error}; it takes {takes}, "
+                f"invalid value {value[:40]!r} for fault {name}: {error}; it takes {value_words}, "
                 f"for example {FAULTS[name].example}"
             ) from error
     return faults

@@ -161,21 +161,21 @@ def _after_return(chunks: list[_Chunk], added: Sequence[int]) -> None:
     size = max(len(chunk.ids) for chunk in chunks)
     times = [chunk.event.at_s for chunk in chunks if chunk.ids and chunk.event.at_s is not None]
     gap_s = median([b - a for a, b in pairwise(times)] or [_GAP_S])
-    more = []
+    extra = []
     for number, start in enumerate(range(0, len(added), size), 1):
         ids = list(added[start : start + size])
         at_s = None if last.event.at_s is None else last.event.at_s + number * gap_s
-        again = (
+        extra_choice = (
             {**choice, "token_ids": ids, "delta": {}} if "delta" in choice else {**choice, "token_ids": ids}
         )
         if start + size >= len(added):
-            again |= finish
-        value = {**(last.value or {}), "choices": [again]}
-        more.append(_Chunk(last.event._replace(at_s=at_s), value, ids))
-    end_s = more[-1].event.at_s
+            extra_choice |= finish
+        value = {**(last.value or {}), "choices": [extra_choice]}
+        extra.append(_Chunk(last.event._replace(at_s=at_s), value, ids))
+    end_s = extra[-1].event.at_s
     for chunk in chunks[place + 1 :]:
         chunk.event = chunk.event._replace(at_s=end_s)
-    chunks[place + 1 : place + 1] = more
+    chunks[place + 1 : place + 1] = extra
 
 
 def _recount(chunks: Sequence[_Chunk], more: int) -> None:
@@ -263,13 +263,13 @@ def _joined(deltas: Sequence[object]) -> dict[str, Any]:
 def _join_call(calls: list[dict[str, Any]], call: object) -> None:
     if not isinstance(call, dict):
         return
-    same = next((earlier for earlier in calls if earlier.get("index") == call.get("index")), None)
-    into, more = (same or {}).get("function"), call.get("function")
-    if same is None or not isinstance(into, dict) or not isinstance(more, dict):
-        calls.append({**call, "function": dict(more)} if isinstance(more, dict) else call)
-    elif isinstance(more.get("arguments"), str):
+    same_call = next((earlier for earlier in calls if earlier.get("index") == call.get("index")), None)
+    into, addition = (same_call or {}).get("function"), call.get("function")
+    if same_call is None or not isinstance(into, dict) or not isinstance(addition, dict):
+        calls.append({**call, "function": dict(addition)} if isinstance(addition, dict) else call)
+    elif isinstance(addition.get("arguments"), str):
         before = into.get("arguments")
-        into["arguments"] = (before if isinstance(before, str) else "") + more["arguments"]
+        into["arguments"] = (before if isinstance(before, str) else "") + addition["arguments"]
 
 
 def _served_chat(chunks: Sequence[_Chunk], capture: Capture, faults: Faults) -> list[_Chunk]:

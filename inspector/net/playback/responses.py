@@ -70,12 +70,12 @@ def _merged(
 
 
 def _split_utf8(events: Sequence[tuple[Event, dict[str, Any] | None]]) -> None:
-    done = False
+    was_split = False
     for _, value in events:
         if value is not None and str(value.get("type")).endswith(_DELTA):
             text = value.get("delta")
             if isinstance(text, str) and not text.isascii():
                 value["delta"] = "".join(char if char.isascii() else "\ufffd\ufffd" for char in text)
-                done = True
-    if not done:
+                was_split = True
+    if not was_split:
         raise InspectorError("every delta of this capture is ASCII; choose one with emoji or accents")

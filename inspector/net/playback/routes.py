@@ -97,7 +97,7 @@ def playback_routes(
         Route("/health", player.health, methods=["GET"]),
         Route("/version", player.version, methods=["GET"]),
         Route("/control", player.control, methods=["GET", "PUT", "DELETE"]),
-        Mount("/", app=_not_found),
+        Mount("/", app=_unknown_path),
     ]
     return [Mount(prefix, routes=routes)] if prefix else routes
 
@@ -132,20 +132,20 @@ class _Player:
                 page = _HTML.format(status=faults.html, words=words)
                 return Response(page, faults.html, media_type="text/html")
             name, capture = self._choose(endpoint, body, settings)
-            made = served_response(capture, endpoint, body, faults)
-            played = paced(made, faults, speed=settings.speed, tokens_per_s=settings.tokens_per_s)
+            response = served_response(capture, endpoint, body, faults)
+            played = paced(response, faults, speed=settings.speed, tokens_per_s=settings.tokens_per_s)
         except UnknownModel as error:
             return _error(404, str(error), "NotFoundError", param="model")
         except InspectorError as error:
             return _error(400, str(error), "BadRequestError")
         except ClientDisconnect:
             return Response(status_code=400)
-        headers = [(b"content-type", _media_type(made)), (b"x-playback-capture", quote(name).encode())]
-        if not made.streams and not played.cut:
+        headers = [(b"content-type", _media_type(response)), (b"x-playback-capture", quote(name).encode())]
+        if not response.streams and not played.cut:
             length = sum(len(chunk.body) for chunk in played.chunks)
             headers.append((b"content-length", str(length).encode()))
         return PlayedResponse(
-            played, status=made.status, headers=headers, clock=self._clock, sleep=self._sleep
+            played, status=response.status, headers=headers, clock=self._clock, sleep=self._sleep
         )
 
     async def _json_body(self, request: Request) -> dict[str, Any]:
@@ -284,7 +284,9 @@ def _endpoints(captures: Mapping[str, Capture], name: str) -> list[str]:
         spec.full_path
         for spec in ASKED
         if any(
-            fits(capture, spec.endpoint, streamed=whole) for capture in candidates for whole in (True, False)
+            fits(capture, spec.endpoint, streamed=streamed)
+            for capture in candidates
+            for streamed in (True, False)
         )
     ]
 
@@ -312,5 +314,5 @@ def _json(value: object, status: int = 200) -> Response:
     return Response(dumps(value).encode("utf-8", "backslashreplace"), status, media_type="application/json")
 
 
-async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
+async def _unknown_path(scope: Scope, receive: Receive, send: Send) -> None:
     await _json({"detail": "Not Found"}, 404)(scope, receive, send)

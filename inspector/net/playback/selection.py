@@ -19,8 +19,8 @@ class UnknownModel(InspectorError):
 
 def fits(capture: Capture, endpoint: Endpoint, *, streamed: bool) -> bool:
     """True if a capture can be served at an endpoint: recorded there, or chat token IDs at completions."""
-    whole = any(event.kind is EventKind.BODY for event in capture.events)
-    if whole and streamed and (capture.header.status or 200) < 400:
+    unstreamed = any(event.kind is EventKind.BODY for event in capture.events)
+    if unstreamed and streamed and (capture.header.status or 200) < 400:
         return False
     recorded = capture.header.endpoint
     if recorded is endpoint:
@@ -28,7 +28,7 @@ def fits(capture: Capture, endpoint: Endpoint, *, streamed: bool) -> bool:
     return (
         endpoint is Endpoint.COMPLETIONS
         and recorded is Endpoint.CHAT
-        and not whole
+        and not unstreamed
         and any('"token_ids"' in event.data for event in capture.events)
     )
 
@@ -66,8 +66,8 @@ def choose(
         if model in {ANY, None, capture.header.model} and fits(capture, endpoint, streamed=streamed)
     ]
     # Only successful responses are served round-robin; recorded failures are served by name.
-    good = [capture_name for capture_name in able if _ended_well(captures[capture_name])]
-    if not (able := good or able):
+    complete = [capture_name for capture_name in able if _ended_well(captures[capture_name])]
+    if not (able := complete or able):
         raise InspectorError(f"no capture can be served on {endpoint.value}; /v1/models lists the captures")
     return able[turn % len(able)]
 

@@ -61,7 +61,7 @@ def served_response(
     # Half an event of a stream would be a silent loss; a whole response is cut in half itself.
     shaped = with_event_faults(shaped, replace(faults, malformed=None), endpoint)
     reading = read(Capture(header=capture.header, events=shaped, end=capture.end))
-    status, value = _whole(reading)
+    status, value = _unstreamed(reading)
     body = [Event(dumps(value), shaped[-1].at_s if shaped else None, "", EventKind.BODY)]
     body = _requested_parts(body, capture, endpoint, request)
     if faults.malformed is not None:
@@ -121,7 +121,7 @@ def _requested_parts(
     header = capture.header
     engine = engine_of(owned_by=header.owned_by, version=header.server_version)
     kept_logprobs = engine.keeps_logprobs(header.server_version)
-    kept: list[Event] = []
+    requested: list[Event] = []
     for event in events:
         if event.kind is EventKind.SSE and not usage and _is_usage(event):
             continue
@@ -129,8 +129,8 @@ def _requested_parts(
         if not request.get(spec_of(endpoint).evidence_key):
             text = without_token_ids(event.data, keeps_logprobs=kept_logprobs)
         if text is not None:
-            kept.append(event if text is event.data else event._replace(data=text))
-    return kept
+            requested.append(event if text is event.data else event._replace(data=text))
+    return requested
 
 
 def _is_usage(event: Event) -> bool:
@@ -140,7 +140,7 @@ def _is_usage(event: Event) -> bool:
     return chunk is not None and chunk.get("choices") == []
 
 
-def _whole(reading: Reading) -> tuple[int, dict[str, Any]]:
+def _unstreamed(reading: Reading) -> tuple[int, dict[str, Any]]:
     """Status and body of the unstreamed response with the content of a stream."""
     stream = reading.stream
     if stream.errors:

@@ -106,15 +106,15 @@ def python_reading(capture: Capture) -> ClientReading | None:
 def response_row(capture: Capture) -> dict[str, Any] | None:
     """A response as the programs read it; None for a stream of completions and for a list of token IDs."""
     header = capture.header
-    whole = any(event.kind is EventKind.BODY for event in capture.events)
-    if header.endpoint is Endpoint.TOKENS or (header.endpoint is Endpoint.COMPLETIONS and not whole):
+    unstreamed = any(event.kind is EventKind.BODY for event in capture.events)
+    if header.endpoint is Endpoint.TOKENS or (header.endpoint is Endpoint.COMPLETIONS and not unstreamed):
         return None
-    events = [event for event in capture.events if event.kind is EventKind.BODY or not whole]
+    events = [event for event in capture.events if event.kind is EventKind.BODY or not unstreamed]
     return {
         "endpoint": header.endpoint.value,
-        "whole": whole,
+        "whole": unstreamed,
         "status": header.status or 200,
-        "text": "".join(event.data if whole else _lines(event) for event in events),
+        "text": "".join(event.data if unstreamed else _lines(event) for event in events),
         "cut": capture.end is not None and capture.end.cut,
         "tools": sorted(_offered(header.request)),
     }
@@ -208,10 +208,10 @@ def _different(capture: Capture, answer: object) -> tuple[str, ...]:
     accumulated = read(Capture(header=header, events=(body,), end=None)).choice.delivered().by_field()
     delivered = read(capture).choice.delivered().by_field()
     names = [name for name in {**delivered, **accumulated} if name == CONTENT or tool_index(name) is not None]
-    return tuple(name for name in names if not _same(delivered.get(name, ""), accumulated.get(name, "")))
+    return tuple(name for name in names if not _same_text(delivered.get(name, ""), accumulated.get(name, "")))
 
 
-def _same(text: str, other: str) -> bool:
+def _same_text(text: str, other: str) -> bool:
     """Equal texts, or JSON of equal value; a call without arguments has an empty object."""
     return text == other or ((value := loads(text or "{}")) is not None and value == loads(other or "{}"))
 

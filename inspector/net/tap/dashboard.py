@@ -223,8 +223,8 @@ def _refusal(status: int, message: str) -> JSONResponse:
 def _without_server_headers(send: Send) -> Send:
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
-            kept = [pair for pair in message["headers"] if pair[0].lower() not in _ANSWERED_BY_US]
-            message = {**message, "headers": kept}
+            headers = [pair for pair in message["headers"] if pair[0].lower() not in _ANSWERED_BY_US]
+            message = {**message, "headers": headers}
         await send(message)
 
     return sent

@@ -1,7 +1,7 @@
 """Ollama and LM Studio: their APIs have no token IDs, so a response does not show what the model wrote.
 
-From their documentation and published responses; neither was run. Ollama's own `/api/chat` is no endpoint of
-this program.
+From their documentation and published responses; neither was run. Ollama's own `/api/chat` is not an endpoint
+that this program reads.
 """
 
 import re

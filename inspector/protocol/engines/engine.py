@@ -61,7 +61,7 @@ class Engine:
     """How its version appears in a log or error text, best first: words for the source, and an expression
     with the group `version`."""
     version_words: tuple[str, ...] = ()
-    """A line without any of these words has no version, so that most lines need no expression."""
+    """A line without any of these words names no version; most lines are not matched further."""
     source_files: Mapping[str, Endpoint] = field(default_factory=dict)
     """Parts of the paths of its own source files, and the endpoint that they serve."""
 
@@ -108,7 +108,7 @@ class Engine:
     keys_note: str = ""
     """Whose keys a request for token IDs has, where that is not plain."""
     ids_ignored: str = ""
-    """What to do where a request asks for token IDs and none came, if it is particular to the server."""
+    """What to do if a request asked for token IDs and the response has none; empty for the usual advice."""
     no_ids: str = ""
     """Why no stream of it has all token IDs, and what to do instead; empty where one can."""
 
@@ -145,7 +145,7 @@ class Engine:
 
     @property
     def evidence_members(self) -> tuple[str, ...]:
-        """The members of a response that come only with its evidence, where that is not `token_ids`."""
+        """Members that a response has only if its evidence was requested, if that is not `token_ids`."""
         return tuple(path.rpartition(".")[0] for path in self.ids_at if not path.startswith(IN_CHOICE))
 
     def reached(self, version: str | None, since: str) -> bool | None:

@@ -1,4 +1,4 @@
-"""Proxies between a client and a server that change responses: what they add tells that one is there.
+"""Proxies between a client and a server that change responses; each is recognized by what it adds.
 
 - LiteLLM puts what its own types lack into `provider_specific_fields` of a choice or message: `stop_reason`
   and `token_ids` of vLLM, `matched_stop` of SGLang (litellm 1.110.2: `types/utils.py`,

@@ -1,9 +1,9 @@
-"""Hosted services, and what their responses are recognized by. None was tried live.
+"""Hosted services, and what their responses are recognized by. None has been tested live.
 
 - Groq: `x_groq` on chunks and bodies, `failed_generation` in errors. "Only present when debug=true in the
   request": `x_groq.debug.output_token_ids`, and the same in the error object; a stream has its counts in
   `x_groq.usage` (groq 1.7.0: `types/chat/chat_completion_chunk.py`, `types/shared/error_object.py`). `debug`
-  is no typed parameter of that library, so whether the service accepts it is open.
+  is not a typed parameter of that library, so it is unknown whether the service accepts it.
 - Fireworks: models are called `accounts/fireworks/models/...`. `return_token_ids` brings
   `choices[].token_ids`, as with vLLM, and `raw_output` brings `choices[].raw_output.completion_token_ids`
   (fireworks-ai 1.2.30: `types/chat/chat_completion_chunk.py`, `types/shared/raw_output.py`).

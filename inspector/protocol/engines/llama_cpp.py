@@ -1,7 +1,7 @@
 """llama.cpp's llama-server, whose Harmony parser is a PEG grammar. Run: build 11669 (Debian's 0.7.0).
 
-- Unstreamed, `verbose` and `return_tokens` bring all token IDs in `__verbose.tokens`. A stream has none but
-  those of `logprobs`, which it rejects with status 400 where the request has tools.
+- Unstreamed, `verbose` and `return_tokens` bring all token IDs in `__verbose.tokens`. A stream has only the
+  IDs in `logprobs`, which it rejects with status 400 where the request has tools.
 - Its parser fails with status 500, or an error event without `[DONE]`: "output that does not match the
   expected peg-native format".
 - A last <|endoftext|> is a stop token, not text.

@@ -1,4 +1,4 @@
-"""Servers of which little more is known than how to recognize them; none was run.
+"""Servers that are only recognized; none has been run.
 
 - TensorRT-LLM: `avg_decoded_tokens_per_iter` in a choice, `tensorrt_llm` in the model list; it has vLLM's
   `stop_reason` too (tensorrt_llm/serve/openai_protocol.py).

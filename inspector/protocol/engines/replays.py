@@ -8,7 +8,7 @@ _OF: Final = f"{_PLAYBACK}/"
 
 
 def replayed_from(owned_by: str | None) -> str:
-    """The `owned_by` of a replay: it says that it is one, and of which server's response."""
+    """The `owned_by` of a replay: it marks the replay and names the server that was recorded."""
     owner = original_owner(owned_by)
     return _PLAYBACK if owner in {None, "", _PLAYBACK} else f"{_OF}{owner}"
 

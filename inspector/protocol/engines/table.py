@@ -45,8 +45,9 @@ EITHER_VLLM: Final = replace(
         }
     ),
 )
-"""vLLM, whichever of its front ends: what both send tells no more. Others copied some of these members, and
-have members of their own besides (vllm/entrypoints/openai/*/protocol.py of 0.30.0)."""
+"""vLLM with an unknown front end: members that both front ends send do not distinguish them. Others copied
+some of these members, and have members of their own besides (vllm/entrypoints/openai/*/protocol.py of
+0.30.0)."""
 
 UNKNOWN: Final = Engine(
     name="unknown",
@@ -83,7 +84,7 @@ def engine_of(
     model: str | None = None,
     stream: Stream | None = None,
 ) -> Engine:
-    """The server that sent a response, or will, by what is known of it; `UNKNOWN` where nothing tells.
+    """The server that sent a response, or will, by what is known of it; `UNKNOWN` without any sign.
 
     By `owned_by` of the model list, else by the host of its address, members that it alone sends, the name
     of the model, `system_fingerprint` or a gateway's word. Last come the signs of vLLM that do not tell its

@@ -16,7 +16,7 @@ from inspector.protocol.engines.engine import Engine
 _NUMBER: Final = r"v?(?P<version>\d+\.\d+\.\d+[\w.]{0,20})"
 _GAP: Final = r"""(?:==|(?:[ _-]?version)?[\s:=|`*"']{1,40})"""
 _MEASURED: Final = r"(?:[%/|×]|(?:ms|s|sec|seconds?|min|minutes?|x|times|tok|tokens?|req|requests?|gi?b)\b)"
-"""What follows a number that is no version: a unit, or the next cell of a table."""
+"""Text after a number that is not a version: a unit, or the next cell of a table."""
 _PARSER_FLAGS: Final = "--enable-auto-tool-choice --tool-call-parser openai"
 
 VLLM: Final = Engine(

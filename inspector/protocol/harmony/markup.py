@@ -137,7 +137,7 @@ def stripped_answer(text: str) -> str | None:
 def parsed(text: str) -> ParsedText | None:
     """The messages of a transcript in a text; None where it is too long to be encoded.
 
-    Where it has no stop token at all, its server prints none (llama-server), and `<|start|>` ends a message.
+    Without any stop token the server prints none (llama-server), and `<|start|>` ends a message.
     """
     if len(text) > _PARSED_AT_MOST or is_endless(text):
         return None

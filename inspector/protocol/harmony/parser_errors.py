@@ -19,7 +19,7 @@ class RejectionReason(StrEnum):
     """Why the parser stopped."""
 
     NOT_START = "not start"
-    """A token other than `<|start|>` came between messages."""
+    """A token other than `<|start|>` between messages."""
     UNKNOWN_ROLE = "unknown role"
     NO_ROLE = "no role"
     NO_CHANNEL = "no channel"

@@ -61,7 +61,7 @@ from inspector.protocol.harmony.vocab import Marker, is_endless
 _OFFSETS_AT_MOST: Final = 128
 """Sums of offsets that are kept after each message."""
 _CONTENT_TYPES: Final = (" <|constrain|>json", " json")
-"""Content types that a server leaves out of the messages that it reports."""
+"""Content types that servers omit from the messages that they report."""
 _PYTHON: Final = " to=python code"
 _CHANNELS: Final = ("analysis", "commentary", "final")
 
@@ -76,7 +76,7 @@ class Certainty(StrEnum):
     DIFFERS = "differs"
     """None has it: tokens are missing, or too many."""
     UNKNOWN = "unknown"
-    """There is no count, or a text that cannot be encoded again."""
+    """The response has no token count, or a text that cannot be encoded again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from typing import Final
 from inspector.protocol.harmony.vocab import Marker, encode, encode_plain
 
 HALF: Final = "\ufffd"
-"""What stands for a character of which only some bytes were sampled."""
+"""The replacement for a character whose bytes were not all sampled."""
 _HALVES_AT_MOST: Final = 4
 _HALVES: Final = (95, 96)
 _SPACED_HALVES: Final = (333, 367)
@@ -45,7 +45,7 @@ class ReportedMessage:
 
     text: str
     channels: tuple[str | None, ...]
-    """What its channel may be, likeliest first; only one if the server reports it."""
+    """Possible channels, likeliest first; only one if the server reports it."""
     recipient: str | None = None
     content_types: tuple[str, ...] = ("",)
     """What may stand in the header after the recipient, with its space, likeliest first."""

@@ -246,7 +246,7 @@ def between(ids: Sequence[int], at: int) -> Violated | None:
 
 
 def of_body(ids: Sequence[int], start: int, end: int) -> Violated | None:
-    """The first token of a body that is no text."""
+    """The first token of a body that is not text."""
     body = ids[start:end]
     if not body or max(body) < _FIRST_SPECIAL:
         return None

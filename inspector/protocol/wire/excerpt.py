@@ -15,7 +15,7 @@ class Excerpt(StrEnum):
     """What a file may lack of a response, where nobody recorded how its stream went."""
 
     BEGINNING = "beginning"
-    """The first event is none that begins a response."""
+    """The first event is not one that begins a response."""
     INSIDE = "inside"
     """Events are left out, or of each event all but its delta."""
     END = "end"

@@ -32,7 +32,7 @@ class FinalMessages:
 
 
 def reconstructed(response: Mapping[str, Any], *, limit: object = None) -> Reconstruction | None:
-    """The reconstructed tokens of a final object; None where it does not have the messages.
+    """The reconstructed tokens of a final object; None if the object does not contain the messages.
 
     `limit` is what the request asked for as `max_output_tokens`, when it is known.
     """
@@ -229,7 +229,7 @@ def _item_message(item: object, *, last: bool) -> ReportedMessage | None:
 
 
 def _call(item: Mapping[str, Any]) -> ReportedMessage | None:
-    """A call for the client, or of a tool that no server has; None for what no model can have called."""
+    """A call for the client, or of a tool that no server has; None if a model cannot have made it."""
     text, name, server = item.get("arguments"), item.get("name"), item.get("server_label")
     if not isinstance(text, str) or not isinstance(name, str) or "<|" in name:
         return None

@@ -1,8 +1,8 @@
 """Responses: event payloads to deltas, item texts and the final object; vLLM sends no token ids here.
 
-Event types: OpenAI's Responses streaming events as vLLM 0.10 to 0.32 sends them. In vLLM 0.13 deltas
-may carry the id and index of another item than the one that was added; the text is read all the
-same and the disorder is noted.
+Event types: OpenAI's Responses streaming events as vLLM 0.10 to 0.32 sends them. In vLLM 0.13 the ID and
+index of a delta may differ from those of the item that was added; the text is read all the same and the
+disorder is noted.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

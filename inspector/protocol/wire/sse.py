@@ -2,9 +2,9 @@
 
 Follows the event stream rules of the WHATWG HTML standard, section 9.2.6: one BOM at the start, lines
 that end in CR, LF or CR LF, invalid UTF-8 as U+FFFD, comment lines, one space dropped after the colon,
-no event without a `data` line. Two things differ, because a capture keeps evidence: comments come out
-as items, and an event that the stream breaks off is not thrown away but comes out as not complete.
-IDs and retry times are ignored: no client of vLLM acts on them.
+no event without a `data` line. Two things differ, because a capture keeps evidence: comments are items, and
+an event that the stream breaks off is returned as incomplete instead of dropped. IDs and retry times are
+ignored: no client of vLLM acts on them.
 """
 
 from typing import Final, NamedTuple
@@ -66,7 +66,7 @@ class SseDecoder:
         return self._lines(whole)
 
     def close(self) -> list[SseItem]:
-        """End the stream; what stood open comes out as not complete. Ready for another stream then."""
+        """End the stream; an unfinished event is returned as incomplete. Ready for another stream then."""
         items = self._lines(bytes(self._rest)) if self._rest else []
         items = [item._replace(complete=False) for item in items]
         if self._data:

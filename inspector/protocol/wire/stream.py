@@ -18,7 +18,7 @@ _CHOICES_AT_MOST: Final = 1024
 """Each index makes a choice with a parser of its own, so a hostile response must not make many."""
 
 _CHOICES_OF_A_REQUEST: Final = 2**14
-"""What vLLM lets a request ask for; an index beyond is out of order."""
+"""The most choices that vLLM allows in a request; a higher index violates the protocol."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,10 +33,10 @@ class ServerError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """Something out of order in the protocol, `times` times between the events `event` and `last`."""
+    """A violation of the protocol, `times` times between the events `event` and `last`."""
 
     key: str
-    """What is out of order, one word for each kind."""
+    """The kind of violation, in one word."""
     event: int
     last: int
     times: int
@@ -158,7 +158,7 @@ class Stream:
         return choice
 
     def notice(self, key: str, event: int, detail: str, name: str | None = None) -> None:
-        """Note something out of order; the same key again only counts."""
+        """Note a violation of the protocol; a repeated key only raises its count."""
         notice = self.notices.get(key)
         if notice is None:
             self.notices[key] = Notice(key=key, event=event, last=event, times=1, detail=detail, field=name)

@@ -39,8 +39,8 @@ def without_token_ids(text: str, *, keeps_logprobs: bool = True) -> str | None:
 def plain_events_without_ids(events: bytes) -> bytes | None:
     """Whole events of chat or completions, of one `data:` line each, without their token IDs.
 
-    A faster `without_token_ids` for what servers usually send, with the same result. None where an
-    event has another form, or delivers nothing: those are read one by one.
+    A faster `without_token_ids` for what servers usually send, with the same result. None if an event has
+    another form or delivers nothing: the caller then reads event by event.
     """
     count = events.count(b"\n\n")
     if (

@@ -113,7 +113,7 @@ def agrees(server: StandinServer, version: str, step: str, names: list[str]) -> 
     different = {
         (target.endpoint, target.script.name): cell
         for target, cell in cells.items()
-        if (cell.now == "silent") != bool(cell.verdict) or cell.now != cell.shipped
+        if (cell.replayed == "silent") != bool(cell.verdict) or cell.replayed != cell.shipped
     }
     # Silent, as `finish_reason` hides the cut; its text is complete.
     cut = different.pop((Endpoint.CHAT, "cut_in_arguments"), None)

@@ -35,11 +35,11 @@ _VERDICTS = {"text was lost": "lost", "text is in another field": "misfiled", "n
 _SAMPLE = re.compile(r'^(harmony_witness_\w+_total)\{endpoint="(\w+)",\w+="(\w+)"\} ([\d.]+)$', re.MULTILINE)
 
 
-class Cell(NamedTuple):
+class WitnessCell(NamedTuple):
     """One cell of the built-in matrix, and its script's response now."""
 
     shipped: str
-    now: str
+    replayed: str
     verdict: str
     errors: int
 
@@ -89,7 +89,7 @@ def verdicts(server: StandinServer) -> dict[str, tuple[str, int]]:
 
 def compared(
     server: StandinServer, version: str, step: str, scripts: Iterable[Script]
-) -> tuple[dict[Target, Cell], int]:
+) -> tuple[dict[Target, WitnessCell], int]:
     """The cells of a condition, and by how many the metric of damaged responses grew."""
     server.engine.set_steps("1" if step == UNSTREAMED else step)
     shipped = next(
@@ -113,6 +113,8 @@ def compared(
         ids = {match for event in capture.events for match in _ID.findall(event.data)}
         verdict, errors = next((logged[response_id] for response_id in ids if response_id in logged), ("", 0))
         expected = shipped.scores[target.endpoint, target.script.name].outcome
-        cells[target] = Cell(expected.value, score(target.script, capture).outcome.value, verdict, errors)
+        cells[target] = WitnessCell(
+            expected.value, score(target.script, capture).outcome.value, verdict, errors
+        )
     damaged = sum(count for (name, _, _), count in growth.items() if "damaged" in name)
     return cells, damaged

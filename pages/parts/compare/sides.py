@@ -41,18 +41,18 @@ def receive(session: Session, names: Sequence[str]) -> None:
         st.session_state["compare_left"], st.session_state["compare_right"] = names[:2]
         return
     # The left side is the reference: once it is an upload it stays, and later files take the right side.
-    taken = st.session_state.get("compare_left") in session.opened
-    st.session_state["compare_right" if taken else "compare_left"] = names[0]
+    left_chosen = st.session_state.get("compare_left") in session.opened
+    st.session_state["compare_right" if left_chosen else "compare_left"] = names[0]
 
 
 def pick(session: Session) -> tuple[Chosen | None, Chosen | None]:
     """Pickers of both sides; kept in the URL."""
     names = captures.names(session)
-    kept = st.query_params
+    query = st.query_params
     pair: list[Chosen | None] = []
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="compare_pickers")
     for side, first in zip(_SIDES, _FIRST, strict=True):
-        linked = kept.get(side, first)
+        linked = query.get(side, first)
         if linked in names and went_back():
             st.session_state[f"compare_{side}"] = linked
         with row:
@@ -61,10 +61,10 @@ def pick(session: Session) -> tuple[Chosen | None, Chosen | None]:
                 f"{side.capitalize()}{' (reference)' if side == 'left' else ''}",
                 names,
                 # A link to a capture that is not here must not show another one in its place.
-                index=names.index(linked) if linked in names else 0 if names and side not in kept else None,
+                index=names.index(linked) if linked in names else 0 if names and side not in query else None,
                 key=f"compare_{side}",
             )
-        if name is None and side in kept:
+        if name is None and side in query:
             st.warning(
                 pickers.plain(f"Capture {linked} not found: open its file, or select another capture."),
                 icon=":material/link_off:",
@@ -77,7 +77,7 @@ def pick(session: Session) -> tuple[Chosen | None, Chosen | None]:
     with row:
         opening.button("compare")
     address = {
-        side: kept.get(side) if side_capture is None else side_capture.name
+        side: query.get(side) if side_capture is None else side_capture.name
         for side, side_capture in zip(_SIDES, pair, strict=True)
     }
     session.address({side: name for side, name in address.items() if name})
@@ -102,7 +102,7 @@ def _compared(digest: str, _left: Chosen, _right: Chosen) -> Comparison:
     return inspector.compare(_left.inspection, _right.inspection)
 
 
-def both(comparison: Comparison) -> tuple[tuple[str, Inspection], tuple[str, Inspection]]:
+def both_sides(comparison: Comparison) -> tuple[tuple[str, Inspection], tuple[str, Inspection]]:
     """The name and the capture of each side."""
     return ("left", comparison.left), ("right", comparison.right)
 

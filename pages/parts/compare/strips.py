@@ -8,7 +8,7 @@ from inspector import Comparison
 from inspector.net.runs.run import LiveRun
 from inspector.views.strip import empty_strip
 from inspector.views.strip.comparison import ComparedRow, comparison_strip
-from pages.parts.compare.sides import both, label
+from pages.parts.compare.sides import both_sides, label
 from pages.parts.live.run_view import feed_address
 from pages.ui import captures
 from pages.ui.banner import banner
@@ -63,7 +63,7 @@ def _raw(session: Session, comparison: Comparison, row: _Row) -> None:
     cell = session.strip_of("compare").selection.token
     tokens = (None, None) if cell is None else row.compared.tokens_at(cell)
     events = []
-    for (side, inspection), token in zip(both(comparison), tokens, strict=True):
+    for (side, inspection), token in zip(both_sides(comparison), tokens, strict=True):
         choice = next(
             candidate
             for candidate in inspection.reading.choices
@@ -82,7 +82,7 @@ def growing(session: Session, run: LiveRun, side: str) -> None:
     strip(payload, session.strip_of(f"compare_{side}"), key=f"compare_{side}_strip", feed=feed_address(run))
 
 
-def one_side(session: Session, side_capture: Chosen, side: str) -> None:
+def side_strip(session: Session, side_capture: Chosen, side: str) -> None:
     """The response of one side, if there is nothing to compare it with."""
     banner(captures.result(side_capture.digest, 0, side_capture.inspection), key="compare_one")
     _strip(

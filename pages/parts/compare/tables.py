@@ -7,7 +7,7 @@ from inspector import Comparison
 from inspector.analysis.audit.wording import explain
 from inspector.capture.formats import figure, plural
 from inspector.views.comparison_rows import comparison_summary, timing_rows
-from pages.parts.compare.sides import both, compared, label
+from pages.parts.compare.sides import both_sides, compared, label
 from pages.ui import captures, downloads
 from pages.ui.captures import Chosen
 from pages.ui.charts import both_over_time
@@ -18,7 +18,7 @@ from pages.ui.state import Session
 def facts(comparison: Comparison) -> list[tuple[str, str, str]]:
     """Facts for the row of chips: words before, the value, words after."""
     counts = comparison.counts
-    chips = [(side, inspection.reading.server_label, "") for side, inspection in both(comparison)]
+    chips = [(side, inspection.reading.server_label, "") for side, inspection in both_sides(comparison)]
     if counts is not None:
         chips.append(("", f"{counts.equal:,}", f"equal {plural(counts.equal, 'token')}"))
         chips += [
@@ -48,11 +48,11 @@ def facts(comparison: Comparison) -> list[tuple[str, str, str]]:
     return chips
 
 
-def texts(comparison: Comparison, which: str, *, key: str) -> None:
+def texts(comparison: Comparison, shown: str, *, key: str) -> None:
     """Texts of both sides, field by field."""
     rows = []
     for choice in comparison.choices:
-        for pair in choice.delivered if which == "delivered" else choice.generated:
+        for pair in choice.delivered if shown == "delivered" else choice.generated:
             name = field_words(pair.field)
             left, right = sides(pair.left, pair.right or "")
             if pair.right is None:
@@ -123,7 +123,7 @@ def timing(comparison: Comparison, *, key: str) -> None:
     st.dataframe(table, hide_index=True, width="stretch")
     theme = "dark" if st.context.theme.type == "dark" else "light"
     chart = both_over_time(
-        [(label(inspection, side), inspection.reading) for side, inspection in both(comparison)], theme
+        [(label(inspection, side), inspection.reading) for side, inspection in both_sides(comparison)], theme
     )
     if chart is not None:
         st.plotly_chart(

@@ -159,13 +159,13 @@ def _side(side: str, run: LiveRun | None) -> tuple[Server, str] | None:
 
 def _server(side: str, address: str, *, model: str = "") -> Server:
     state = st.session_state
-    kept = {name: state.get(f"ask_{side}_{name}") for name in ("key", "headers", "verify")}
+    settings = {name: state.get(f"ask_{side}_{name}") for name in ("key", "headers", "verify")}
     playback = {
         "X-Playback-Faults": ",".join(state.get(f"ask_{side}_faults", [])),
         # So that /version tells the version that the capture was recorded with.
         "X-Playback-Capture": model if captures.is_built_in(model) else "",
     }
-    return server_of(address, kept, playback)
+    return server_of(address, settings, playback)
 
 
 def _more() -> None:
@@ -219,13 +219,13 @@ def _progress(trial: Trial) -> None:
     """Draw the progress of both sides; at the end, run the whole page once."""
     if trial.ended:
         st.rerun()
-    done, progress = 0, []
+    ended_runs, progress = 0, []
     for side, runs in zip(_SIDES, (trial.left, trial.right), strict=True):
         ended = sum(run.ended.is_set() for run in runs)
-        done += ended
+        ended_runs += ended
         tokens = sum(run.pace().tokens for run in runs)
         progress.append(f"{side}: {ended} of {len(runs)} finished, {tokens:,} tokens")
-    st.progress(done / len(trial.runs), "; ".join(progress))
+    st.progress(ended_runs / len(trial.runs), "; ".join(progress))
 
 
 def _pair(session: Session, trial: Trial) -> tuple[Chosen | None, Chosen | None]:
@@ -240,7 +240,7 @@ def _pair(session: Session, trial: Trial) -> tuple[Chosen | None, Chosen | None]
     if len(sides) == 1:
         ((side, capture),) = sides.items()
         st.markdown(f"Only the **{side}** server responded, so there is nothing to compare. Its response:")
-        strips.one_side(session, capture, side)
+        strips.side_strip(session, capture, side)
     return sides.get("left"), sides.get("right")
 
 
@@ -260,7 +260,7 @@ def _chosen_pair(trial: Trial) -> tuple[LiveRun | None, LiveRun | None]:
         key=f"ask_runs_{trial.id}",
         alt="Runs of both sides with their verdicts",
     )["selection"]["rows"]
-    number = next((n for n, pair in enumerate(zip(left, right, strict=False)) if _apart(*pair)), 0)
+    number = next((n for n, pair in enumerate(zip(left, right, strict=False)) if _differ(*pair)), 0)
     if chosen and chosen[0] < len(rows):
         number = rows[chosen[0]]["run"] - 1
     st.caption(f"Below: run {number + 1} of each side. Select a row to see another pair.")
@@ -268,7 +268,7 @@ def _chosen_pair(trial: Trial) -> tuple[LiveRun | None, LiveRun | None]:
     return pair[0], pair[1]
 
 
-def _apart(left: Inspection, right: Inspection) -> bool:
+def _differ(left: Inspection, right: Inspection) -> bool:
     return left.worst is not right.worst
 
 

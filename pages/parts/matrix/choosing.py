@@ -14,12 +14,12 @@ from pages.ui.state import went_back
 
 ENDPOINTS: Final = (Endpoint.CHAT, Endpoint.RESPONSES, Endpoint.COMPLETIONS)
 
-BOTH: Final = "both"
+BOTH_FRONT_ENDS: Final = "both"
 
 _FRONT_ENDS: Final = {
     "python": "vLLM, Python front end",
     "rust": "vLLM, Rust front end",
-    BOTH: "vLLM, both front ends",
+    BOTH_FRONT_ENDS: "vLLM, both front ends",
     **{name: server.label for name, server in LAB_SERVERS.items()},
 }
 
@@ -63,7 +63,7 @@ def choose(runs: Sequence[MatrixRun], clients: Collection[str]) -> MatrixFilter:
     names = {
         name: title
         for name, title in _FRONT_ENDS.items()
-        if name in recorded or (name == BOTH and recorded >= {"python", "rust"})
+        if name in recorded or (name == BOTH_FRONT_ENDS and recorded >= {"python", "rust"})
     }
     front_end = next(iter(names))
     if len(names) > 1:
@@ -152,8 +152,10 @@ def columns(runs: Sequence[MatrixRun], chosen: MatrixFilter) -> dict[str, Matrix
     matching = [
         run for run in runs if run.front_end in _front_ends(chosen) and _is_shown_at(run, chosen.step)
     ]
-    alone = chosen.front_end in LAB_SERVERS
-    return {run.version if alone else column_label(run): run for run in reversed(unique_runs(matching))}
+    other_server = chosen.front_end in LAB_SERVERS
+    return {
+        run.version if other_server else column_label(run): run for run in reversed(unique_runs(matching))
+    }
 
 
 def beside(runs: Sequence[MatrixRun], chosen: MatrixFilter) -> dict[str, MatrixRun]:
@@ -173,7 +175,7 @@ def server_words(chosen: MatrixFilter) -> str:
 
 
 def _front_ends(chosen: MatrixFilter) -> Set[str]:
-    return {"python", "rust"} if chosen.front_end == BOTH else {chosen.front_end}
+    return {"python", "rust"} if chosen.front_end == BOTH_FRONT_ENDS else {chosen.front_end}
 
 
 def _is_shown_at(run: MatrixRun, step: str) -> bool:

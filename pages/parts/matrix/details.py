@@ -75,8 +75,8 @@ def cell(
     twin = twin_of(run, runs)
     twin_score = twin.scores.get((endpoint, script.name)) if twin is not None else None
     if twin_score is not None:
-        what = "The same request, not streamed" if run.streamed else "The same request, streamed"
-        st.text(f"{what}: {twin_score.outcome.sign} {twin_score.outcome.words}.")
+        request = "The same request, not streamed" if run.streamed else "The same request, streamed"
+        st.text(f"{request}: {twin_score.outcome.sign} {twin_score.outcome.words}.")
     for client, reading in clients.of_capture(capture_name(run, endpoint, script.name), [run]):
         words = (f"{reading.outcome.sign} {client} {reading.outcome.client_words}", *reading.differences)
         st.text(": ".join(words))

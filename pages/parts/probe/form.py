@@ -64,7 +64,7 @@ _BUILT_IN_MODEL: Final = "playback"
 def form(session: Session, run: ProbeRun | None) -> None:
     """Draw the form; `run` is the probe that the page shows, whose plan the form then holds."""
     if run is not None and (st.session_state.get(_HELD) != run.id or "probe_address" not in st.session_state):
-        _hold(run)
+        _fill_from(run)
     for name, value in {"address": built_in_address(), **_DEFAULTS}.items():
         st.session_state.setdefault(f"probe_{name}", value)
     going = run is not None and not run.ended
@@ -161,7 +161,7 @@ def _fields() -> tuple[Reached, str | None, Sequence[Endpoint], str]:
     return reach, model, endpoints, kind
 
 
-def _hold(run: ProbeRun) -> None:
+def _fill_from(run: ProbeRun) -> None:
     """Fill the form with a plan, without what is never stored: keys and headers.
 
     A file of prompts is not filled in, as no page can put a file into a field.
@@ -279,8 +279,8 @@ def _more(*, own: bool) -> None:
 
 def _server(address: str) -> Server:
     state = st.session_state
-    kept = {name: state.get(f"probe_{name}") for name in ("key", "headers", "verify")}
-    return server_of(address, kept, {_FAULTS: ",".join(state.get("probe_faults") or [])})
+    settings = {name: state.get(f"probe_{name}") for name in ("key", "headers", "verify")}
+    return server_of(address, settings, {_FAULTS: ",".join(state.get("probe_faults") or [])})
 
 
 def _prompts() -> list[ProbePrompt]:
@@ -292,13 +292,13 @@ def _prompts() -> list[ProbePrompt]:
 
 def _plan(server: Server, model: str, endpoints: Sequence[Endpoint], kind: str) -> Plan:
     """The plan of the form; raises InspectorError for invalid values."""
-    kept = st.session_state
-    second = (kept.get("probe_second") or "").strip()
+    state = st.session_state
+    second = (state.get("probe_second") or "").strip()
     servers = [(server, model)] + ([(replace(server, base_url=second), model)] if second else [])
-    scripts = kept.get("probe_scripts") or []
-    control = kept["probe_control"] / 100
-    minutes = kept.get("probe_minutes")
-    limit = kept.get("probe_max_tokens")
+    scripts = state.get("probe_scripts") or []
+    control = state["probe_control"] / 100
+    minutes = state.get("probe_minutes")
+    limit = state.get("probe_max_tokens")
     return Plan(
         servers=servers,
         endpoints=endpoints,
@@ -307,15 +307,15 @@ def _plan(server: Server, model: str, endpoints: Sequence[Endpoint], kind: str) 
         controls=script_controls(scripts) if scripts and control else {},
         like=LiveRequest(model=model, max_tokens=limit),
         control=control,
-        unstreamed=kept["probe_unstreamed"] / 100,
+        unstreamed=state["probe_unstreamed"] / 100,
         warm_up=SWEEP_WARM_UP if kind == _SWEEP else 0,
-        load=ProbeLoad(concurrency=256, rate=kept["probe_rate"])
+        load=ProbeLoad(concurrency=256, rate=state["probe_rate"])
         if kind == _RATE
-        else ProbeLoad(concurrency=1 if kind == _SWEEP else kept["probe_concurrency"]),
+        else ProbeLoad(concurrency=1 if kind == _SWEEP else state["probe_concurrency"]),
         budget=Budget()
         if kind == _SWEEP
-        else Budget(requests=kept["probe_requests"], seconds=None if minutes is None else 60 * minutes),
-        sweep=Sweep(limit=kept["probe_limit"], smallest=kept["probe_smallest"] / 100)
+        else Budget(requests=state["probe_requests"], seconds=None if minutes is None else 60 * minutes),
+        sweep=Sweep(limit=state["probe_limit"], smallest=state["probe_smallest"] / 100)
         if kind == _SWEEP
         else None,
     )

@@ -219,9 +219,9 @@ def _result(probe: Probe) -> bytes:
     return json_bytes(probe_row(probe))
 
 
-def _encoded(make: Callable[[Sequence[ProbeRow], Path | None], str], probe: Probe) -> bytes:
+def _encoded(export: Callable[[Sequence[ProbeRow], Path | None], str], probe: Probe) -> bytes:
     # Lone surrogates come from JSON escapes in a stream; UTF-8 cannot encode them.
-    return make(probe.rows, None if probe.shelf is None else probe.shelf.folder).encode("utf-8", "replace")
+    return export(probe.rows, None if probe.shelf is None else probe.shelf.folder).encode("utf-8", "replace")
 
 
 def _theme() -> str:

@@ -31,15 +31,19 @@ def watched(session: Session) -> ProbeRun | None:
 
 def earlier(session: Session, run: ProbeRun | None) -> None:
     """The other probes; a click opens one."""
-    others = [other for other in probes().runs() if other is not run]
-    if not others:
+    other_probes = [probe_run for probe_run in probes().runs() if probe_run is not run]
+    if not other_probes:
         return
     st.header("Other probes", anchor=False)
     opened = rows(
-        list(map(_cells, others)), label="Other probes", opens="server", key="probe_earlier", height=_MOST_PX
+        list(map(_cells, other_probes)),
+        label="Other probes",
+        opens="server",
+        key="probe_earlier",
+        height=_MOST_PX,
     )
     if opened is not None:
-        session.probe = others[opened].id
+        session.probe = other_probes[opened].id
         session.address({"probe": session.probe})
         st.rerun()
 

@@ -5,7 +5,7 @@ import pytest
 from inspector.analysis.audit import Kind, audit
 from inspector.analysis.reading import read
 from inspector.protocol.harmony.vocab import encode
-from tests.support.servers import HABITS, Served, serve, whole
+from tests.support.servers import HABITS, ServedStream, promised_fields, serve
 
 START = "<|start|>assistant"
 SCRIPTS = {
@@ -36,18 +36,20 @@ NO_LOSS = {Kind.UNSERVED, Kind.SPECIAL_TOKEN_IN_BODY}
 STEPS = (1, 2, 3, 4, 5, 8, 16, 64)
 
 
-def served(habit: str, script: str, at_once: int) -> tuple[Served, dict[int, str | None]]:
+def served(habit: str, script: str, at_once: int) -> tuple[ServedStream, dict[int, str | None]]:
     ids = encode(SCRIPTS[script])
-    one = serve(habit, ids, at_once)
-    return one, {index: where for index, where in whole(ids[: one.sent]).items() if where is not None}
+    stream = serve(habit, ids, at_once)
+    return stream, {
+        index: field for index, field in promised_fields(ids[: stream.sent]).items() if field is not None
+    }
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
 @pytest.mark.parametrize("habit", HABITS)
 def test_findings_name_exactly_the_tokens_that_were_lost_or_went_elsewhere(habit: str, script: str) -> None:
     for at_once in STEPS:
-        one, promised = served(habit, script, at_once)
-        findings = audit(read(one.capture))
+        stream, promised = served(habit, script, at_once)
+        findings = audit(read(stream.capture))
         lost: set[int] = set()
         moved: dict[int, str | None] = {}
         for finding in findings:
@@ -59,10 +61,10 @@ def test_findings_name_exactly_the_tokens_that_were_lost_or_went_elsewhere(habit
                 lost.update(span)
             if finding.kind is Kind.MISROUTED:
                 moved.update(dict.fromkeys(span, finding.delivered_in))
-        went = {index: one.went.get(index) for index in promised}
-        assert lost == {index for index, where in went.items() if where is None}, at_once
+        delivered_in = {index: stream.delivered_in.get(index) for index in promised}
+        assert lost == {index for index, field in delivered_in.items() if field is None}, at_once
         assert moved == {
-            index: where for index, where in went.items() if where not in {None, promised[index]}
+            index: field for index, field in delivered_in.items() if field not in {None, promised[index]}
         }, at_once
 
 
@@ -77,21 +79,21 @@ def test_findings_name_exactly_the_tokens_that_were_lost_or_went_elsewhere(habit
     ],
 )
 def test_a_stream_of_one_token_an_event_is_whole(habit: str, script: str) -> None:
-    one, _ = served(habit, script, 1)
-    assert [finding for finding in audit(read(one.capture)) if finding.kind not in NO_LOSS] == []
+    stream, _ = served(habit, script, 1)
+    assert [finding for finding in audit(read(stream.capture)) if finding.kind not in NO_LOSS] == []
 
 
 @pytest.mark.parametrize("at_once", STEPS)
 def test_a_server_that_parses_each_token_loses_nothing_however_many_come_at_once(at_once: int) -> None:
     for script in SCRIPTS:
-        one, _ = served("0.32", script, at_once)
-        kinds = {finding.kind for finding in audit(read(one.capture))}
+        stream, _ = served("0.32", script, at_once)
+        kinds = {finding.kind for finding in audit(read(stream.capture))}
         assert kinds <= {*NO_LOSS, Kind.UNEXPECTED_TOKEN}, script
 
 
 def test_one_cause_is_one_finding() -> None:
-    one, _ = served("0.14", "reasoning and answer", 64)
-    (finding,) = audit(read(one.capture))
+    stream, _ = served("0.14", "reasoning and answer", 64)
+    (finding,) = audit(read(stream.capture))
     assert (finding.kind, finding.field, finding.delivered_in) == (Kind.MISROUTED, "reasoning", "content")
     assert (finding.token_start, finding.token_end) == (3, 10)
     assert finding.generated == "User greets. Reply briefly."

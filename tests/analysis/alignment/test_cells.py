@@ -11,26 +11,26 @@ def cells(*texts: str) -> list[Cell]:
 
 
 def test_the_first_or_the_last_free_run_is_found() -> None:
-    some = cells("a", "b", "a", "b")
-    pool = Pool(some)
-    assert pool.run("ab") == some[:2]
-    assert pool.run("ab", last=True) == some[2:]
-    some[0].arrive("content", 0, 0)
-    some[3].arrive("content", 3, 3)
-    assert pool.run("a") == some[2:3]
-    assert pool.run("b", last=True) == some[1:2]
+    row = cells("a", "b", "a", "b")
+    pool = Pool(row)
+    assert pool.run("ab") == row[:2]
+    assert pool.run("ab", last=True) == row[2:]
+    row[0].arrive("content", 0, 0)
+    row[3].arrive("content", 3, 3)
+    assert pool.run("a") == row[2:3]
+    assert pool.run("b", last=True) == row[1:2]
     assert pool.run("ab") == pool.run("ab", last=True) == ()
 
 
 def test_a_run_begins_and_ends_with_cells() -> None:
     assert Pool(cells("ab", "c")).run("b") == ()
-    some = cells("ab", "b", "bc")
-    assert Pool(some).run("b") == some[1:2]
+    row = cells("ab", "b", "bc")
+    assert Pool(row).run("b") == row[1:2]
 
 
 def test_among_the_first_cells_even_what_was_used_is_found() -> None:
-    some = cells("a", "b", "a")
-    some[0].arrive("content", 0, 0)
-    assert Pool(some).run_within("a", 2) == some[:1]
-    assert Pool(some).run_within("a", 3) == some[2:]
-    assert Pool(some).run_within("ba", 2) == ()
+    row = cells("a", "b", "a")
+    row[0].arrive("content", 0, 0)
+    assert Pool(row).run_within("a", 2) == row[:1]
+    assert Pool(row).run_within("a", 3) == row[2:]
+    assert Pool(row).run_within("ba", 2) == ()

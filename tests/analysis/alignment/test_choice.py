@@ -12,7 +12,7 @@ from inspector.analysis.alignment.cells import FateState
 from inspector.analysis.reading import read
 from inspector.capture.capture import Capture, Endpoint, Event, EventKind, Header
 from inspector.protocol.harmony.vocab import encode
-from tests.support.streams import CLOSED, GOOD, Step, chat, completion
+from tests.support.streams import CLEAN, CLOSED, Step, chat, completion
 
 CALL = "<|channel|>commentary to=functions.{} <|constrain|>json<|message|>{}<|call|>"
 
@@ -23,13 +23,13 @@ def aligned(capture: Capture, truth: str | None = None) -> Alignment | None:
 
 
 def states(capture: Capture, truth: str | None = None) -> list[tuple[FateState, str | None, str]]:
-    found = aligned(capture, truth)
-    assert found is not None
-    return [(one.state, one.delivered_in, one.generated) for one in found.fates]
+    alignment = aligned(capture, truth)
+    assert alignment is not None
+    return [(fate.state, fate.delivered_in, fate.generated) for fate in alignment.fates]
 
 
 def test_without_ids_or_deliveries_there_is_nothing_to_align() -> None:
-    assert aligned(chat(GOOD, with_ids=False)) is None
+    assert aligned(chat(CLEAN, with_ids=False)) is None
     assert (
         aligned(Capture(header=Header(endpoint=Endpoint.TOKENS), events=[Event("[200005, 17196]")])) is None
     )
@@ -65,11 +65,11 @@ def test_calls_that_nobody_generated_are_passed_over_when_calls_are_paired() -> 
             {"tool_calls": [{"index": 1, "function": {"name": "f", "arguments": "{}"}}]},
         ),
     ]
-    found = aligned(chat(steps))
-    assert found is not None
-    assert found.calls == [1]
-    assert {fate.state for fate in found.fates} == {FateState.OK}
-    assert [extra.text for extra in found.extras] == ["[]"]
+    alignment = aligned(chat(steps))
+    assert alignment is not None
+    assert alignment.calls == [1]
+    assert {fate.state for fate in alignment.fates} == {FateState.OK}
+    assert [extra.text for extra in alignment.extras] == ["[]"]
 
 
 def response(*items: Mapping[str, Any], kind: EventKind = EventKind.BODY) -> Capture:
@@ -112,8 +112,8 @@ def test_calls_of_the_servers_own_tools_are_looked_for_in_their_items() -> None:
 )
 def test_arguments_of_an_unstreamed_answer_may_be_written_anew(arguments: str, state: FateState) -> None:
     capture = response({"type": "function_call", "name": "f", "arguments": arguments})
-    found = {one[0] for one in states(capture, CALL.format("f", '{"a":1}'))}
-    assert found == {FateState.OK} if state is FateState.OK else state in found
+    fate_states = {fate[0] for fate in states(capture, CALL.format("f", '{"a":1}'))}
+    assert fate_states == {FateState.OK} if state is FateState.OK else state in fate_states
 
 
 def test_an_end_inside_a_character_is_held_back_and_other_text_is_not() -> None:
@@ -123,9 +123,9 @@ def test_an_end_inside_a_character_is_held_back_and_other_text_is_not() -> None:
     def cut(sent: str, ids: Sequence[int]) -> list[FateState]:
         data = json.dumps({"choices": [{"index": 0, "text": sent, "token_ids": [*encode("Hi "), *ids]}]})
         header = Header(endpoint=Endpoint.COMPLETIONS, request={"max_tokens": 3})
-        found = aligned(Capture(header=header, events=[Event(data)], end=CLOSED))
-        assert found is not None
-        return [fate.state for fate in found.fates]
+        alignment = aligned(Capture(header=header, events=[Event(data)], end=CLOSED))
+        assert alignment is not None
+        return [fate.state for fate in alignment.fates]
 
     assert cut("Hi ", wave[:1]) == [FateState.OK]
     assert cut("H", wave[:1]) == [FateState.GARBLED]
@@ -137,8 +137,8 @@ def test_an_end_inside_a_character_is_held_back_and_other_text_is_not() -> None:
 def test_replaced_text_without_times_stands_where_the_lost_tokens_stood() -> None:
     truth = "<|channel|>final<|message|>one two three<|return|>"
     events = [
-        Event(json.dumps({"choices": [{"index": 0, "delta": {"content": one}}]}))
-        for one in ("one", " ??", " three")
+        Event(json.dumps({"choices": [{"index": 0, "delta": {"content": content}}]}))
+        for content in ("one", " ??", " three")
     ]
     capture = Capture(header=Header(endpoint=Endpoint.CHAT), events=events, end=CLOSED)
     assert (FateState.GARBLED, "content", " two") in states(capture, truth)
@@ -149,13 +149,13 @@ def test_replaced_text_without_times_stands_where_the_lost_tokens_stood() -> Non
 def test_lost_tokens_that_came_one_by_one_in_another_field_are_found_there() -> None:
     truth = "<|channel|>final<|message|> one two three four five<|return|>"
     deltas = [{"reasoning": " four"}, {"reasoning": " two"}, {"content": " one"}, {"content": " three five"}]
-    events = [Event(json.dumps({"choices": [{"index": 0, "delta": one}]})) for one in deltas]
-    found = states(Capture(header=Header(endpoint=Endpoint.CHAT), events=events, end=CLOSED), truth)
-    assert [(where, text) for state, where, text in found if state is FateState.MISROUTED] == [
+    events = [Event(json.dumps({"choices": [{"index": 0, "delta": delta}]})) for delta in deltas]
+    fates = states(Capture(header=Header(endpoint=Endpoint.CHAT), events=events, end=CLOSED), truth)
+    assert [(field, text) for state, field, text in fates if state is FateState.MISROUTED] == [
         ("reasoning", " two"),
         ("reasoning", " four"),
     ]
-    assert FateState.DROPPED not in {state for state, _, _ in found}
+    assert FateState.DROPPED not in {state for state, _, _ in fates}
 
 
 @pytest.mark.parametrize(("feeds", "extra"), [(1, []), (2, []), (3, ["\n"])])
@@ -173,11 +173,11 @@ def test_a_separator_more_than_there_are_messages_to_separate_is_text_from_nowhe
     for place in range(feeds):
         steps.insert(2 * place + 1, ("", {"reasoning": "\n"}))
     capture = chat(steps)
-    found = aligned(replace(capture, header=replace(capture.header, owned_by="vllm-frontend-rs")))
-    assert found is not None
-    assert [one.text for one in found.extras if not one.separates] == extra
-    assert sum(one.separates for one in found.extras) == min(feeds, 2)
-    assert {fate.state for fate in found.fates} == {FateState.OK}
+    alignment = aligned(replace(capture, header=replace(capture.header, owned_by="vllm-frontend-rs")))
+    assert alignment is not None
+    assert [extra_text.text for extra_text in alignment.extras if not extra_text.separates] == extra
+    assert sum(extra_text.separates for extra_text in alignment.extras) == min(feeds, 2)
+    assert {fate.state for fate in alignment.fates} == {FateState.OK}
 
 
 @pytest.mark.parametrize(
@@ -197,13 +197,16 @@ def test_separators_are_told_from_the_line_feeds_of_the_text(
 ) -> None:
     think = "<|channel|>analysis<|message|>{}<|end|>"
     text = "<|start|>assistant".join(think.format(word) for word in words)
-    steps: list[Step] = [(text, {"reasoning": deltas[0]}), *(("", {"reasoning": one}) for one in deltas[1:])]
+    steps: list[Step] = [
+        (text, {"reasoning": deltas[0]}),
+        *(("", {"reasoning": delta}) for delta in deltas[1:]),
+    ]
     capture = chat(steps)
-    found = aligned(replace(capture, header=replace(capture.header, owned_by="vllm-frontend-rs")))
-    assert found is not None
-    assert {fate.state for fate in found.fates} == {FateState.OK}
-    assert [one.text for one in found.extras if not one.separates] == []
-    assert [one.text for one in found.extras] == ["\n"] * (len(words) - 1)
+    alignment = aligned(replace(capture, header=replace(capture.header, owned_by="vllm-frontend-rs")))
+    assert alignment is not None
+    assert {fate.state for fate in alignment.fates} == {FateState.OK}
+    assert [extra_text.text for extra_text in alignment.extras if not extra_text.separates] == []
+    assert [extra_text.text for extra_text in alignment.extras] == ["\n"] * (len(words) - 1)
 
 
 def test_two_separators_in_one_piece_are_two_also_where_other_text_is_lost() -> None:
@@ -216,8 +219,8 @@ def test_two_separators_in_one_piece_are_two_also_where_other_text_is_lost() -> 
         ),
     ]
     capture = chat(steps)
-    found = aligned(replace(capture, header=replace(capture.header, owned_by="vllm-frontend-rs")))
-    assert found is not None
-    assert [one.text for one in found.extras if one.separates] == ["\n", "\n"]
-    assert [one.text for one in found.extras if not one.separates] == []
-    assert [fate.generated for fate in found.fates if fate.state is FateState.DROPPED] == [" fine"]
+    alignment = aligned(replace(capture, header=replace(capture.header, owned_by="vllm-frontend-rs")))
+    assert alignment is not None
+    assert [extra_text.text for extra_text in alignment.extras if extra_text.separates] == ["\n", "\n"]
+    assert [extra_text.text for extra_text in alignment.extras if not extra_text.separates] == []
+    assert [fate.generated for fate in alignment.fates if fate.state is FateState.DROPPED] == [" fine"]

@@ -9,7 +9,7 @@ from tests.support.every_code import answer, item, response
 
 def test_a_call_that_no_item_tells_has_the_event_of_what_came_after_it() -> None:
     call = "<|channel|>analysis to=python code<|message|>print(1)<|call|>"
-    said = "<|channel|>final<|message|>Yes sir<|return|>"
+    final_message = "<|channel|>final<|message|>Yes sir<|return|>"
     result = {"role": "tool", "name": "python", "content": [{"text": "1"}]}
     messages = [
         {
@@ -22,14 +22,14 @@ def test_a_call_that_no_item_tells_has_the_event_of_what_came_after_it() -> None
         result,
         {"role": "assistant", "channel": "final", "content": [{"text": "Yes sir"}]},
     ]
-    turns = [len(encode(call)), len(encode(said))]
+    turns = [len(encode(call)), len(encode(final_message))]
     usage = {"output_tokens": sum(turns), "output_tokens_details": {"output_tokens_per_turn": turns}}
     capture = response(
         [item("message", "Yes sir")], [(0, "Yes"), (0, " sir")], usage=usage, output_messages=messages
     )
     laid = reconstructed_cells(read(capture).choice)
     assert laid is not None
-    assert text_of(laid.tokens.ids) == call + said
+    assert text_of(laid.tokens.ids) == call + final_message
     first, second = 1, 2  # the events of the two deltas
     assert laid.tokens.events == [first] * (sum(turns) - 2) + [second] * 2
 

@@ -42,7 +42,7 @@ def codes(findings: Sequence[Finding]) -> set[str]:
     return {finding.code for finding in findings}
 
 
-def same(before: Inspection, after: Inspection) -> None:
+def assert_same_verdict(before: Inspection, after: Inspection) -> None:
     """Of a stream that lost text, other events can show other tokens of equal text as the lost ones."""
     assert after.verdict.level is before.verdict.level, after.verdict.sentence
     if before.verdict.level is not Level.ERROR:
@@ -54,11 +54,11 @@ def same(before: Inspection, after: Inspection) -> None:
 @pytest.mark.parametrize("recut", [split, merged])
 def test_every_script_has_one_verdict_in_other_events(recut: Callable[[Capture, Random], Capture]) -> None:
     for number, capture in enumerate(streams()):
-        same(inspector.inspect(capture), inspector.inspect(recut(capture, Random(number))))  # noqa: S311
+        assert_same_verdict(inspector.inspect(capture), inspector.inspect(recut(capture, Random(number))))  # noqa: S311
 
 
 @given(st.data(), st.sampled_from([split, merged]))
 def test_any_cut_gives_one_verdict(data: st.DataObject, recut: Callable[[Capture, Random], Capture]) -> None:
     capture = data.draw(st.sampled_from(streams()))
-    again = recut(capture, data.draw(st.randoms(use_true_random=False)))
-    same(inspector.inspect(capture), inspector.inspect(again))
+    recut_capture = recut(capture, data.draw(st.randoms(use_true_random=False)))
+    assert_same_verdict(inspector.inspect(capture), inspector.inspect(recut_capture))

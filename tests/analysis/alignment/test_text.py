@@ -38,7 +38,7 @@ def test_a_gap_names_the_pieces_around_it() -> None:
 def test_what_stands_nowhere_is_rest() -> None:
     gaps, rest = embed_or_align("one two", ["one", "???", " two"])
     assert gaps == []
-    assert [(one.piece, one.text) for one in rest] == [(1, "???")]
+    assert [(surplus.piece, surplus.text) for surplus in rest] == [(1, "???")]
 
 
 @pytest.mark.parametrize(
@@ -59,32 +59,32 @@ def test_what_was_sent_beyond_the_text_is_told_by_piece(
     text: str, pieces: list[str], surplus: list[tuple[int, str]]
 ) -> None:
     _, rest = embed_or_align(text, pieces)
-    assert [(one.piece, one.text) for one in rest] == surplus
+    assert [(extra.piece, extra.text) for extra in rest] == surplus
 
 
 def test_texts_too_long_to_compare_by_token_are_compared_at_their_ends() -> None:
     text, sent = " a" * 60_000, " b" * 60_000
     borders = list(range(0, len(text) + 1, 2))
-    found = token_blocks(text + " end", [*borders, len(text) + 4], [sent, " end"])
-    assert found == [MatchingBlock(len(text), len(text) + 4, len(sent))]
+    matching = token_blocks(text + " end", [*borders, len(text) + 4], [sent, " end"])
+    assert matching == [MatchingBlock(len(text), len(text) + 4, len(sent))]
 
 
 @given(LETTERS, st.lists(LETTERS, max_size=6))
 def test_gaps_and_rest_account_for_every_character(text: str, pieces: list[str]) -> None:
     gaps, rest = embed_or_align(text, pieces)
     lost = sum(gap.end - gap.start for gap in gaps)
-    beyond = sum(len(one.text) for one in rest)
+    beyond = sum(len(extra.text) for extra in rest)
     assert len(text) - lost == sum(map(len, pieces)) - beyond
     assert [gap.start for gap in gaps] == sorted(gap.start for gap in gaps)
 
 
 @given(LETTERS, LETTERS)
 def test_blocks_are_equal_text_in_order(text: str, sent: str) -> None:
-    at = other = 0
+    at = sent_end = 0
     for block in blocks(text, sent):
         assert text[block.start : block.end] == sent[block.sent : block.sent + block.end - block.start]
-        assert (block.start, block.sent) >= (at, other)
-        at, other = block.end, block.sent + block.end - block.start
+        assert (block.start, block.sent) >= (at, sent_end)
+        at, sent_end = block.end, block.sent + block.end - block.start
 
 
 @given(LETTERS, LETTERS, st.sets(st.integers(1, 29)))

@@ -107,7 +107,7 @@ def the_same_letter(size: int) -> Capture:
     return Capture(header=Header(endpoint=Endpoint.CHAT), events=[Event(payload) for payload in data])
 
 
-def one_event(size: int) -> Capture:
+def single_event(size: int) -> Capture:
     data = [chat_chunk(REASONING + encode("ba" * size), {"reasoning": "ab" * size, "content": "a" * size})]
     return Capture(header=Header(endpoint=Endpoint.CHAT), events=[Event(payload) for payload in data])
 
@@ -143,8 +143,8 @@ def seconds(capture: Capture) -> float:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "hostile",
-    [every_delta_wrong, the_same_letter, one_event, calls_nobody_made, many_items],
-    ids=lambda one: one.__name__,
+    [every_delta_wrong, the_same_letter, single_event, calls_nobody_made, many_items],
+    ids=lambda build: build.__name__,
 )
 def test_hostile_streams_cost_no_more_than_their_length(hostile: Callable[[int], Capture]) -> None:
     seconds(hostile(200))

@@ -12,9 +12,9 @@ from inspector.capture.capture import Capture, Endpoint, Event, EventKind, Heade
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.vocab import encode, token_bytes
 from tests.support.audits import (
-    GOOD,
+    CLEAN,
     brief,
-    found,
+    findings_of,
     opened,
 )
 from tests.support.streams import CLOSED, chat_chunk, completion
@@ -36,15 +36,15 @@ def test_an_unstreamed_answer_may_join_messages_and_write_arguments_anew() -> No
         ]
     )
     tool = {"function": {"name": "f", "arguments": '{"a": 1, "b": "\\u00e9"}'}}
-    assert found(unstreamed({"reasoning": "One.\nTwo.", "tool_calls": [tool]}, text)) == []
-    (finding,) = found(unstreamed({"reasoning": "One.", "tool_calls": [tool]}, text))
+    assert findings_of(unstreamed({"reasoning": "One.\nTwo.", "tool_calls": [tool]}, text)) == []
+    (finding,) = findings_of(unstreamed({"reasoning": "One.", "tool_calls": [tool]}, text))
     assert brief([finding]) == [(Kind.DROPPED, "reasoning", "Two.", "")]
 
 
 def test_line_feeds_that_join_messages_are_not_text_from_nowhere() -> None:
     words = ["One.", "Two.", "Three."]
     text = "<|end|><|start|>assistant".join(f"<|channel|>analysis<|message|>{word}" for word in words)
-    (finding,) = found(unstreamed({"reasoning": "One.\nThree."}, text + "<|end|>"))
+    (finding,) = findings_of(unstreamed({"reasoning": "One.\nThree."}, text + "<|end|>"))
     assert brief([finding]) == [(Kind.DROPPED, "reasoning", "Two.", "")]
 
 
@@ -67,7 +67,7 @@ def test_line_feeds_that_join_messages_are_not_text_from_nowhere() -> None:
 def test_plain_completions_end_where_the_request_says(
     request_: Mapping[str, Any], steps: list[tuple[str, str]], kinds: list[Kind]
 ) -> None:
-    assert [finding.kind for finding in found(completion(steps, request=request_))] == kinds
+    assert [finding.kind for finding in findings_of(completion(steps, request=request_))] == kinds
 
 
 def logprobs(name: str) -> dict[str, Any]:
@@ -91,14 +91,14 @@ def test_logprobs_are_evidence_only_when_every_entry_tells_its_id() -> None:
 
 def test_findings_of_several_choices_name_their_choice() -> None:
     data = []
-    for text, delta in GOOD:
+    for text, delta in CLEAN:
         last = text == "<|return|>"
         for index in (0, 1):
             lost = index == 1 and text == " sir"
             finish = "stop" if last else None
             data.append(chat_chunk(encode(text), {} if lost else delta, finish=finish, index=index))
     events = [Event(payload) for payload in [*data, "[DONE]"]]
-    (finding,) = found(Capture(header=Header(endpoint=Endpoint.CHAT), events=events, end=CLOSED))
+    (finding,) = findings_of(Capture(header=Header(endpoint=Endpoint.CHAT), events=events, end=CLOSED))
     assert (finding.kind, finding.choice, finding.generated) == (Kind.DROPPED, 1, " sir")
 
 
@@ -114,21 +114,21 @@ def test_a_character_that_the_end_of_a_completion_cuts_off_is_no_loss() -> None:
     events = [Event(json.dumps({"object": "text_completion", "choices": [choice]})), Event("[DONE]")]
     request = {"skip_special_tokens": False}
     header = Header(endpoint=Endpoint.COMPLETIONS, status=200, request=request)
-    assert [finding.kind for finding in found(Capture(header=header, events=events, end=CLOSED))] == [
+    assert [finding.kind for finding in findings_of(Capture(header=header, events=events, end=CLOSED))] == [
         Kind.TRUNCATED
     ]
     lost = {**choice, "text": "<|channel|>final<|message|>"}
     events[0] = Event(json.dumps({"object": "text_completion", "choices": [lost]}))
     assert Kind.DROPPED in {
-        finding.kind for finding in found(Capture(header=header, events=events, end=CLOSED))
+        finding.kind for finding in findings_of(Capture(header=header, events=events, end=CLOSED))
     }
 
 
 def test_markers_in_a_completion_s_text_tell_what_an_unknown_request_asked_for() -> None:
     text = "<|channel|>final<|message|>Hi<|return|>"
     capture = completion([(text, text.removesuffix("<|return|>"))])
-    assert found(capture) == []
-    assert [finding.kind for finding in found(completion([(text, "finalHi")]))] == []
+    assert findings_of(capture) == []
+    assert [finding.kind for finding in findings_of(completion([(text, "finalHi")]))] == []
 
 
 @pytest.mark.parametrize("prompt_known", [True, False])
@@ -136,13 +136,13 @@ def test_the_prompt_that_echo_puts_first_is_not_the_answer(prompt_known: bool) -
     text = "<|channel|>final<|message|>Hi"
     steps = [(text, f"Say hi{text}"), (" there", " there"), ("<|return|>", "")]
     request_ = {"echo": True, "prompt": "Say hi", "skip_special_tokens": False} if prompt_known else None
-    assert found(completion(steps, request=request_)) == []
+    assert findings_of(completion(steps, request=request_)) == []
 
 
 def test_where_the_answer_begins_is_not_known_nothing_is_called_lost() -> None:
     steps = [("<|channel|>final<|message|>Hi<|return|>", "Say hiHi")]
-    assert found(completion(steps, request={"echo": True})) == []
-    (finding,) = found(completion(steps, request={"echo": False}))
+    assert findings_of(completion(steps, request={"echo": True})) == []
+    (finding,) = findings_of(completion(steps, request={"echo": False}))
     assert (finding.kind, finding.generated) == (Kind.GARBLED, "final")
 
 

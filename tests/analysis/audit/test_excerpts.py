@@ -22,8 +22,8 @@ def chunk(delta: dict[str, Any], finish: str | None = None) -> str:
     return f"data: {json.dumps({'object': 'chat.completion.chunk', 'model': 'm', 'choices': [choice]})}\n\n"
 
 
-def event(number: int, kind: str, **more: Any) -> str:
-    payload = {"type": f"response.{kind}", "sequence_number": number, **more}
+def event(number: int, kind: str, **members: Any) -> str:
+    payload = {"type": f"response.{kind}", "sequence_number": number, **members}
     return f"event: response.{kind}\ndata: {json.dumps(payload)}\n\n"
 
 
@@ -92,7 +92,7 @@ STREAMS = [row.path for row in builtin() if "long" not in row.name]
 @pytest.mark.parametrize("path", STREAMS, ids=lambda path: path.name)
 def test_no_piece_of_a_stream_has_a_finding_that_the_whole_has_not(path: Any) -> None:
     capture = load(path)
-    whole = {str(finding.code) for finding in inspect(capture).findings}
+    codes_of_all = {str(finding.code) for finding in inspect(capture).findings}
     count = len(capture.events)
     step = max(count // 9, 1)
     pieces = [(0, end) for end in range(1, count, step)]
@@ -100,11 +100,11 @@ def test_no_piece_of_a_stream_has_a_finding_that_the_whole_has_not(path: Any) ->
     pieces += [(start, start + 2 * step) for start in range(1, count, step)]
     for start, end in pieces:
         events = capture.events[start:end]
-        if not any(each.kind is EventKind.SSE and each.data != "[DONE]" for each in events):
+        if not any(event.kind is EventKind.SSE and event.data != "[DONE]" for event in events):
             continue
         inspection = of(sse(replace(capture, events=events)).decode())
         codes = {str(finding.code) for finding in inspection.findings}
-        assert codes <= {*whole, _NO_DONE}
+        assert codes <= {*codes_of_all, _NO_DONE}
         assert inspection.verdict.level is not Level.CLEAN
 
 

@@ -14,8 +14,8 @@ from inspector.files.store import FIXTURES, builtin, load, loads
 from inspector.inspection.inspection import Inspection, inspect
 from inspector.matrix.results import MatrixRun, all_runs
 from inspector.protocol.harmony.vocab import encode
-from tests.support.matrix import seen
-from tests.support.streams import CLOSED, GOOD, LEAK, Step, chat
+from tests.support.matrix import inspections_of
+from tests.support.streams import CLEAN, CLOSED, LEAK, Step, chat
 
 
 def archived(run: str, *members: str) -> list[Capture]:
@@ -25,7 +25,7 @@ def archived(run: str, *members: str) -> list[Capture]:
 
 def states(inspection: Inspection) -> dict[str, FieldState]:
     choice = inspection.reading.choice
-    return {one.field: one.state for one in inspection.fields(choice)}
+    return {field.field: field.state for field in inspection.fields(choice)}
 
 
 def contradicts(verdict: Verdict, rows: Sequence[FieldTexts]) -> bool:
@@ -39,7 +39,7 @@ def contradicts(verdict: Verdict, rows: Sequence[FieldTexts]) -> bool:
 @pytest.mark.sweep
 @pytest.mark.parametrize("run", all_runs(), ids=lambda run: run.name)
 def test_no_field_of_the_matrix_is_red_beside_a_green_verdict(run: MatrixRun) -> None:
-    captures = seen(run)
+    captures = inspections_of(run)
     assert len(captures) > 200
     assert [capture.script.name for capture in captures if contradicts(capture.verdict, capture.fields)] == []
 
@@ -53,7 +53,7 @@ def test_no_field_of_a_fixture_is_red_beside_a_green_verdict() -> None:
 
 def test_a_leak_is_different_in_both_fields_and_a_whole_text_is_equal() -> None:
     assert set(states(inspect(chat(LEAK))).values()) == {FieldState.DIFFERENT}
-    assert set(states(inspect(chat(GOOD))).values()) == {FieldState.EQUAL}
+    assert set(states(inspect(chat(CLEAN))).values()) == {FieldState.EQUAL}
 
 
 def test_special_tokens_and_half_characters_are_left_out_on_purpose() -> None:
@@ -86,7 +86,7 @@ def test_items_that_differ_from_the_final_object_are_no_fault_of_a_text() -> Non
 
 
 def test_fields_without_token_evidence_are_unknown() -> None:
-    inspection = inspect(chat(GOOD, with_ids=False))
+    inspection = inspect(chat(CLEAN, with_ids=False))
     assert set(states(inspection).values()) == {FieldState.UNKNOWN}
     assert FieldState.UNKNOWN.equal is None
 
@@ -159,6 +159,6 @@ def test_messages_that_an_unstreamed_response_joins_are_the_same_text_in_another
     message = {"role": "assistant", "content": "Hi", "reasoning": "One.\nTwo."}
     body = {"choices": [{"index": 0, "message": message, "finish_reason": "stop", "token_ids": ids}]}
     event = Event(json.dumps(body), 0.1, "", EventKind.BODY)
-    whole = inspect(Capture(header=Header(endpoint=Endpoint.CHAT, status=200), events=[event], end=CLOSED))
-    assert whole.verdict.level is Level.CLEAN
-    assert states(whole) == {"reasoning": FieldState.REWRITTEN, "content": FieldState.EQUAL}
+    joined = inspect(Capture(header=Header(endpoint=Endpoint.CHAT, status=200), events=[event], end=CLOSED))
+    assert joined.verdict.level is Level.CLEAN
+    assert states(joined) == {"reasoning": FieldState.REWRITTEN, "content": FieldState.EQUAL}

@@ -10,9 +10,9 @@ from inspector.analysis.audit import Finding, Kind, Severity
 from inspector.capture.capture import Capture, End, Endpoint, Event, Header
 from tests.support.audits import (
     brief,
-    found,
+    findings_of,
     response,
-    said,
+    text_step,
 )
 from tests.support.streams import CLOSED, chat
 
@@ -22,20 +22,20 @@ def test_a_response_that_used_all_its_tokens_and_calls_itself_completed_is_cut(
     counted: int, reported: bool
 ) -> None:
     capture = response([], request={"max_output_tokens": 8}, usage={"output_tokens": counted})
-    assert (Kind.TRUNCATED in {finding.kind for finding in found(capture)}) is reported
+    assert (Kind.TRUNCATED in {finding.kind for finding in findings_of(capture)}) is reported
 
 
 def test_an_answer_that_became_a_call_of_a_marker_is_misrouted() -> None:
     item = {"type": "mcp_call", "name": "<|constrain|>json", "server_label": "x", "arguments": "{}"}
-    assert brief(found(response([item], request={}))) == [(Kind.MISROUTED, None, "{}", "{}")]
+    assert brief(findings_of(response([item], request={}))) == [(Kind.MISROUTED, None, "{}", "{}")]
 
 
 def test_a_function_that_became_a_call_of_the_server_is_misrouted() -> None:
     item = {"type": "mcp_call", "name": "f", "server_label": "functions", "arguments": '{"a":1}'}
-    wanted = (Kind.MISROUTED, "tool_calls[0].arguments", '{"a":1}', '{"a":1}')
-    assert brief(found(response([item], request={}))) == [wanted]
+    misrouted = (Kind.MISROUTED, "tool_calls[0].arguments", '{"a":1}', '{"a":1}')
+    assert brief(findings_of(response([item], request={}))) == [misrouted]
     own = {**item, "server_label": "deepwiki"}
-    assert [(finding.kind, finding.severity) for finding in found(response([own], request={}))] == [
+    assert [(finding.kind, finding.severity) for finding in findings_of(response([own], request={}))] == [
         (Kind.PROTOCOL, Severity.WARNING)
     ]
 
@@ -44,9 +44,14 @@ def test_a_function_that_became_a_call_of_the_server_is_misrouted() -> None:
 def test_an_error_stream_of_a_release_that_leaves_ids_out_is_not_parsed_as_if_whole(
     version: str, kinds: list[Kind]
 ) -> None:
-    gaps = [("final<|message|>", {}), said("Hi", content="Hi")]  # what vLLM 0.12 sends of a final message
+    gaps = [
+        ("final<|message|>", {}),
+        text_step("Hi", content="Hi"),
+    ]  # what vLLM 0.12 sends of a final message
     capture = chat(gaps, finish=None, done=False, version=version, end=End(at_s=None, cut=True))
-    assert [finding.kind for finding in found(capture) if finding.kind is not Kind.DISCONNECTED] == kinds
+    assert [
+        finding.kind for finding in findings_of(capture) if finding.kind is not Kind.DISCONNECTED
+    ] == kinds
 
 
 def answered(*texts: str, final: str) -> Capture:
@@ -66,7 +71,7 @@ def without_protocol(findings: Sequence[Finding]) -> list[Finding]:
 def test_two_faults_in_a_long_answer_are_two_small_findings() -> None:
     words = [f" word{number}" for number in range(9000)]
     sent = [*words[:10], words[10], words[10], *words[11:-5], words[-5], *words[-5:]]
-    findings = without_protocol(found(answered(*sent, final="".join(words))))
+    findings = without_protocol(findings_of(answered(*sent, final="".join(words))))
     assert brief(findings) == [
         (Kind.DUPLICATED, "content", None, " word10"),
         (Kind.DUPLICATED, "content", None, " word8995"),
@@ -74,24 +79,26 @@ def test_two_faults_in_a_long_answer_are_two_small_findings() -> None:
 
 
 def test_a_swapped_pair_without_ids_is_reordered() -> None:
-    (finding,) = without_protocol(found(answered("a", " quick", " brown", " fox", final="a brown quick fox")))
+    (finding,) = without_protocol(
+        findings_of(answered("a", " quick", " brown", " fox", final="a brown quick fox"))
+    )
     assert finding.kind is Kind.REORDERED
 
 
 def test_a_character_that_the_end_of_a_final_text_cuts_off_is_no_loss() -> None:
-    assert without_protocol(found(answered("Hi", final="Hi\ufffd"))) == []
-    (finding,) = without_protocol(found(answered("Hi", "there", final="Hi\ufffdthere")))
+    assert without_protocol(findings_of(answered("Hi", final="Hi\ufffd"))) == []
+    (finding,) = without_protocol(findings_of(answered("Hi", "there", final="Hi\ufffdthere")))
     assert brief([finding]) == [(Kind.DROPPED, "content", "\ufffd", "")]
 
 
 def test_neighbouring_pieces_of_surplus_are_one_finding() -> None:
-    (finding,) = without_protocol(found(answered("Yes", " a", " b", final="Yes")))
+    (finding,) = without_protocol(findings_of(answered("Yes", " a", " b", final="Yes")))
     assert brief([finding]) == [(Kind.DUPLICATED, "content", None, " a b")]
     assert (finding.event_start, finding.event_end) == (2, 4)
 
 
 def test_a_repeated_piece_is_the_surplus_and_not_what_stands_across_two() -> None:
-    (finding,) = without_protocol(found(answered("x", "(1)>", "(1)>", "y", final="x(1)>y")))
+    (finding,) = without_protocol(findings_of(answered("x", "(1)>", "(1)>", "y", final="x(1)>y")))
     assert finding.delivered == "(1)>"
 
 
@@ -105,7 +112,7 @@ def test_a_function_s_name_is_held_against_the_final_object(name: str) -> None:
     ]
     header = Header(endpoint=Endpoint.RESPONSES, status=200)
     capture = Capture(header=header, events=[Event(json.dumps(payload)) for payload in payloads], end=CLOSED)
-    (finding,) = without_protocol(found(capture))
+    (finding,) = without_protocol(findings_of(capture))
     kind = Kind.GARBLED if name else Kind.DROPPED
     assert brief([finding]) == [(kind, "tool_calls[0].name", "f", name)]
 
@@ -113,11 +120,11 @@ def test_a_function_s_name_is_held_against_the_final_object(name: str) -> None:
 def test_a_response_that_failed_without_a_reason_is_a_server_error_and_done_is_no_end_of_one() -> None:
     header = Header(endpoint=Endpoint.RESPONSES, status=200)
     failed = {"type": "response.failed", "response": {"status": "failed", "error": None, "output": []}}
-    findings = found(Capture(header=header, events=[Event(json.dumps(failed))], end=CLOSED))
+    findings = findings_of(Capture(header=header, events=[Event(json.dumps(failed))], end=CLOSED))
     assert [finding.kind for finding in findings] == [Kind.SERVER_ERROR]
     delta = {"type": "response.output_text.delta", "output_index": 0, "delta": "Hi"}
     events = [Event(json.dumps(delta)), Event("[DONE]")]
-    findings = without_protocol(found(Capture(header=header, events=events, end=CLOSED)))
+    findings = without_protocol(findings_of(Capture(header=header, events=events, end=CLOSED)))
     assert [finding.kind for finding in findings] == [Kind.DISCONNECTED]
 
 
@@ -133,4 +140,4 @@ def test_a_final_object_of_any_shape_is_read(item: Mapping[str, Any]) -> None:
     messages = [{"role": ["assistant"], "content": {}}]
     usage = {"output_tokens": 10**400}
     response_ = response([item], request={}, usage=usage, output_messages=messages)
-    assert all(isinstance(finding, Finding) for finding in found(response_))
+    assert all(isinstance(finding, Finding) for finding in findings_of(response_))

@@ -12,7 +12,7 @@ from inspector.analysis.reading import Reading, read
 from inspector.capture.capture import Capture, Endpoint, Event, EventKind, Header
 from inspector.protocol.engines import ENGINES, Engine
 from inspector.protocol.wire.endpoints import spec_of
-from tests.support.streams import CLOSED, GOOD, Step, chat, completion
+from tests.support.streams import CLEAN, CLOSED, Step, chat, completion
 
 
 def ids_missing(reading: Reading) -> bool:
@@ -24,7 +24,7 @@ HEADLESS: list[Step] = [("final<|message|>", {}), ("Hi", {"content": "Hi"})]
 
 @pytest.mark.parametrize(("counted", "missing"), [(14, False), (13, False), (15, True)])
 def test_a_count_decides(counted: int, missing: bool) -> None:
-    assert ids_missing(read(chat(GOOD, usage=counted, version="0.12.0"))) is missing
+    assert ids_missing(read(chat(CLEAN, usage=counted, version="0.12.0"))) is missing
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_a_count_decides(counted: int, missing: bool) -> None:
 )
 def test_without_a_count_the_release_and_the_first_header_decide(version: str | None, missing: bool) -> None:
     assert ids_missing(read(chat(HEADLESS, version=version))) is missing
-    assert not ids_missing(read(chat(GOOD, version=version)))
+    assert not ids_missing(read(chat(CLEAN, version=version)))
 
 
 def test_a_chat_without_any_body_misses_nothing_that_can_be_told() -> None:
@@ -43,8 +43,10 @@ def test_a_chat_without_any_body_misses_nothing_that_can_be_told() -> None:
 def test_only_streams_of_chat_leave_ids_out() -> None:
     assert not ids_missing(read(completion([("final<|message|>Hi", "Hi")])))
     body = '{"choices": [{"index": 0, "message": {"content": "Hi"}, "token_ids": [17196, 200008, 12194]}]}'
-    one = Event(body, kind=EventKind.BODY)
-    assert not ids_missing(read(Capture(header=Header(endpoint=Endpoint.CHAT), events=[one], end=CLOSED)))
+    body_event = Event(body, kind=EventKind.BODY)
+    assert not ids_missing(
+        read(Capture(header=Header(endpoint=Endpoint.CHAT), events=[body_event], end=CLOSED))
+    )
 
 
 def test_a_chunk_without_text_has_no_logprobs() -> None:
@@ -69,7 +71,7 @@ def test_logprobs_of_the_framing_show_that_steps_without_text_are_sent() -> None
 
 @pytest.mark.parametrize("ids_requested", [True, False])
 def test_ids_that_were_asked_for_are_not_to_be_asked_for_again(ids_requested: bool) -> None:
-    capture = chat(GOOD, with_ids=False, version="0.32.0")
+    capture = chat(CLEAN, with_ids=False, version="0.32.0")
     request = {"return_token_ids": True} if ids_requested else {}
     hint = ids_hint(read(replace(capture, header=replace(capture.header, request=request))))
     assert ("send return_token_ids: true" in hint) is not ids_requested

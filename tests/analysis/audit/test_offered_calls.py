@@ -68,7 +68,7 @@ def test_a_function_that_is_not_offered_is_found_on_chat() -> None:
 
 
 @pytest.mark.parametrize(
-    ("item", "tools", "said"),
+    ("item", "tools", "unoffered_names"),
     [
         (MCP, [], ["someone"]),
         (MCP, [{"type": "mcp", "server_label": "someone"}], []),
@@ -85,9 +85,9 @@ def test_a_function_that_is_not_offered_is_found_on_chat() -> None:
     ],
 )
 def test_items_of_the_final_object_are_held_against_the_offer(
-    item: Mapping[str, Any], tools: list[Any], said: list[str]
+    item: Mapping[str, Any], tools: list[Any], unoffered_names: list[str]
 ) -> None:
-    assert unoffered(responses(item, tools=tools)) == said
+    assert unoffered(responses(item, tools=tools)) == unoffered_names
 
 
 def test_a_call_that_another_finding_tells_of_is_no_second_one() -> None:
@@ -142,26 +142,26 @@ def test_each_call_of_one_tool_has_its_own_place() -> None:
 
 
 def test_several_tools_are_named_or_counted() -> None:
-    def said(*names: str) -> str:
+    def sentence_of(*names: str) -> str:
         items = [{**FUNCTION, "id": f"fc_{name}", "name": name} for name in names]
         request_body = {"input": "Hi", "tools": [{"type": "function", "name": "z"}]}
         return inspect(
             response(items, [(place, "{}") for place, _ in enumerate(names)], request=request_body)
         ).verdict.sentence
 
-    assert said("f", "g").endswith("calls “f” and “g”, tools that the request does not offer.")
-    assert said("f", "g", "h").endswith("calls 3 tools that the request does not offer.")
+    assert sentence_of("f", "g").endswith("calls “f” and “g”, tools that the request does not offer.")
+    assert sentence_of("f", "g", "h").endswith("calls 3 tools that the request does not offer.")
 
 
 @pytest.mark.slow
 def test_thousands_of_calls_and_tools_are_not_multiplied() -> None:
     """Five thousand findings that each list five thousand tools are gigabytes of JSON."""
-    many = 600
-    items = [{**FUNCTION, "id": f"fc_{number}", "name": f"call_{number}"} for number in range(many)]
-    tools = [{"type": "function", "name": f"offered_{number}"} for number in range(many)]
+    call_count = 600
+    items = [{**FUNCTION, "id": f"fc_{number}", "name": f"call_{number}"} for number in range(call_count)]
+    tools = [{"type": "function", "name": f"offered_{number}"} for number in range(call_count)]
     inspection = inspect(responses(*items, tools=tools))
     facts = [finding.facts for finding in inspection.findings if isinstance(finding.facts, UnofferedCall)]
-    assert len(facts) == many
-    assert sum(len(call.offered) for call in facts) == 64 * many
+    assert len(facts) == call_count
+    assert sum(len(call.offered) for call in facts) == 64 * call_count
     (first, *_) = (finding for finding in inspection.findings if finding.code is Code.CALL_NOT_OFFERED)
     assert explain(first).endswith("“offered_3” and 596 others.")

@@ -12,7 +12,7 @@ from inspector.analysis.reading import Evidence
 from inspector.capture.capture import Capture, Endpoint, Event, Header
 from inspector.inspection.inspection import inspect
 from inspector.protocol.harmony.vocab import encode
-from tests.support.streams import CLOSED, GOOD, chat
+from tests.support.streams import CLEAN, CLOSED, chat
 
 LLAMA = "meta-llama/Llama-3.1-8B-Instruct"
 WORDS = ["Hello", ",", " how", " can", " I", " help", " you", " today", "?", ""]
@@ -60,8 +60,8 @@ def test_logprobs_of_another_model_are_not_checked() -> None:
 
 
 def test_fine_tune_under_another_name_is_checked() -> None:
-    for steps, level in ((GOOD, Level.CLEAN), (GOOD[:3], Level.ERROR)):
-        capture = chat(steps, end=replace(CLOSED, cut=steps is not GOOD), done=steps is GOOD)
+    for steps, level in ((CLEAN, Level.CLEAN), (CLEAN[:3], Level.ERROR)):
+        capture = chat(steps, end=replace(CLOSED, cut=steps is not CLEAN), done=steps is CLEAN)
         events = [
             event._replace(data=event.data.replace('"model": "gpt-oss"', '"model": "support-bot"'))
             for event in capture.events

@@ -19,7 +19,7 @@ from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.tracker import HarmonyTracker
 from inspector.protocol.harmony.transcript import RejectedRun, Transcript
 from inspector.protocol.harmony.vocab import Marker, encode
-from tests.support.matrix import Seen, seen
+from tests.support.matrix import MatrixInspection, inspections_of
 from tests.support.streams import CLOSED, aborted, chat_chunk
 from tests.support.tiers import choose
 
@@ -30,7 +30,7 @@ ACCEPTED_TODAY = {"constrain_twice": 0, "doubled_channel": 6}
 """Scripts whose header today's parser accepts and that of older releases rejects; where it starts."""
 
 
-def found(capture: Capture) -> Rejection:
+def rejection_of(capture: Capture) -> Rejection:
     stopped = transmission_of(read(capture)).rejection
     assert stopped is not None
     return stopped
@@ -48,12 +48,12 @@ def mark(findings: Sequence[Finding]) -> Finding:
 # --- every capture of the matrix -------------------------------------------------------------------
 
 
-def parser_failures() -> list[tuple[str, Seen]]:
+def parser_failures() -> list[tuple[str, MatrixInspection]]:
     return [
-        (f"{run.name} {one.script.name}", one)
+        (f"{run.name} {inspection.script.name}", inspection)
         for run in all_runs()
-        for one in seen(run)
-        if any(parser_error(words) for words in one.errors)
+        for inspection in inspections_of(run)
+        if any(parser_error(words) for words in inspection.errors)
     ]
 
 
@@ -64,26 +64,30 @@ def refused(script: Script) -> RejectedRun | None:
     return transcript.rejected_runs[0] if transcript.rejected_runs else None
 
 
-def wrong(failure: Seen) -> str:
+def wrong(failure: MatrixInspection) -> str:
     """Why the mark is not where the script says; empty when it is."""
     script, stopped, ids = failure.script, failure.stopped, list(failure.ids)
     sampled, marks, truth = list(script.sampled), mark(failure.findings), refused(script)
     assert stopped is not None
-    whole = sampled[: len(ids)] == ids  # vLLM to 0.12 leaves out the ids of tokens without text
+    all_ids_sent = sampled[: len(ids)] == ids  # vLLM to 0.12 leaves out the ids of tokens without text
     error = next(filter(None, map(parser_error, failure.errors)))
     start = truth.start if truth is not None else ACCEPTED_TODAY[script.name]
     if not error.reason.in_header:
         assert truth is not None
         if stopped.token_id != sampled[truth.at]:
             return f"token {stopped.token_id} instead of {sampled[truth.at]}"
-        between = truth.at - len(ids)
+        missing_count = truth.at - len(ids)
         if (
-            whole
-            and not {"none": between == 0, "possible": between >= 0, "certain": between > 0}[stopped.missing]
+            all_ids_sent
+            and not {
+                "none": missing_count == 0,
+                "possible": missing_count >= 0,
+                "certain": missing_count > 0,
+            }[stopped.missing]
         ):
-            return f"{between} tokens are missing, said: {stopped.missing}"
+            return f"{missing_count} tokens are missing, said: {stopped.missing}"
         return "" if (marks.token_start, marks.sent) == (len(ids), False) else f"span {marks}"
-    if not whole or start >= len(ids):
+    if not all_ids_sent or start >= len(ids):
         return (
             ""
             if (marks.token_start, marks.sent) == (len(ids), False)
@@ -110,7 +114,7 @@ def test_every_parser_failure_of_the_matrix_is_marked_where_its_script_says() ->
 
 
 def test_a_token_after_a_closed_message_is_the_next_one() -> None:
-    stopped = found(aborted([THINK, "Hm", "<|end|>"], COMMENT))
+    stopped = rejection_of(aborted([THINK, "Hm", "<|end|>"], COMMENT))
     assert (stopped.sent, stopped.token_id, stopped.missing) == (5, 12606, Missing.NONE)
     assert stopped.unsent == (UnsentKind.TOKEN,)
     marks = marked(aborted([THINK, "Hm", "<|end|>"], COMMENT))
@@ -124,7 +128,7 @@ def test_a_token_after_a_closed_message_is_the_next_one() -> None:
 
 
 def test_with_several_tokens_per_step_others_may_be_missing() -> None:
-    stopped = found(aborted([THINK, "Hm there", "<|end|>"], COMMENT, each=False))
+    stopped = rejection_of(aborted([THINK, "Hm there", "<|end|>"], COMMENT, event_per_token=False))
     assert stopped.missing is Missing.POSSIBLE
     assert stopped.implied == ()
 
@@ -138,22 +142,24 @@ def test_with_several_tokens_per_step_others_may_be_missing() -> None:
     ],
 )
 def test_what_the_error_implies_is_a_gap(steps: list[str], implied: tuple[Implied, ...]) -> None:
-    stopped = found(aborted(steps, COMMENT))
+    stopped = rejection_of(aborted(steps, COMMENT))
     assert (stopped.missing, stopped.implied) == (Missing.CERTAIN, implied)
     assert stopped.unsent == (UnsentKind.GAP, UnsentKind.TOKEN)
 
 
 def test_a_rejected_header_is_marked_from_its_start_and_blamed_by_its_words() -> None:
     capture = aborted([THINK + "Hm<|end|>", "<|start|>assistantary<|channel|>"], "Unknown role: assistantary")
-    stopped, marks = found(capture), marked(capture)
+    stopped, marks = rejection_of(capture), marked(capture)
     assert (stopped.header, stopped.culprit, stopped.token_id) == ((5, 9), (6, 8), Marker.MESSAGE)
     assert (marks.kind, marks.token_start, marks.token_end, marks.sent) == (Kind.BAD_HEADER, 5, 9, True)
     assert explain(marks).startswith("“assistantary” in the header")
 
 
 def test_a_header_that_is_not_all_there_is_still_the_one() -> None:
-    capture = aborted([THINK + "Hm<|end|>", "<|start|>assistant"], "Unknown role: assistantary", each=False)
-    stopped = found(capture)
+    capture = aborted(
+        [THINK + "Hm<|end|>", "<|start|>assistant"], "Unknown role: assistantary", event_per_token=False
+    )
+    stopped = rejection_of(capture)
     assert (stopped.header, stopped.missing) == ((5, 7), Missing.CERTAIN)
     assert stopped.implied == (Implied.HEADER_WORDS,)
 
@@ -167,8 +173,8 @@ def test_a_header_that_is_not_all_there_is_still_the_one() -> None:
     ],
 )
 def test_an_open_header_that_the_words_exclude_is_not_blamed(header: str, words: str) -> None:
-    capture = aborted([THINK + "Hm<|end|>", header], words, each=False)
-    stopped, marks = found(capture), marked(capture)
+    capture = aborted([THINK + "Hm<|end|>", header], words, event_per_token=False)
+    stopped, marks = rejection_of(capture), marked(capture)
     assert stopped.header is None
     assert stopped.implied == (Implied.HEADER_END, Implied.MESSAGE_END)
     assert stopped.unsent == (UnsentKind.GAP, UnsentKind.HEADER)
@@ -189,8 +195,8 @@ def test_an_open_header_that_the_words_exclude_is_not_blamed(header: str, words:
     ],
 )
 def test_an_open_header_that_has_what_the_words_say_is_blamed(header: str, words: str) -> None:
-    capture = aborted([THINK + "Hm<|end|>", header], words, each=False)
-    stopped, marks = found(capture), marked(capture)
+    capture = aborted([THINK + "Hm<|end|>", header], words, event_per_token=False)
+    stopped, marks = rejection_of(capture), marked(capture)
     assert (stopped.header, stopped.missing) == ((5, 5 + len(encode(header))), Missing.POSSIBLE)
     assert stopped.unsent == (UnsentKind.TOKEN,)
     assert (marks.kind, marks.token_start, marks.generated, marks.sent) == (Kind.BAD_HEADER, 5, header, True)
@@ -198,7 +204,7 @@ def test_an_open_header_that_has_what_the_words_say_is_blamed(header: str, words
 
 def test_a_header_of_which_nothing_was_sent_follows_the_last_token() -> None:
     capture = aborted([THINK, "Hm"], "Unknown role: assistantary")
-    stopped, marks = found(capture), marked(capture)
+    stopped, marks = rejection_of(capture), marked(capture)
     assert (stopped.token_id, stopped.implied) == (None, (Implied.MESSAGE_END,))
     assert (marks.kind, marks.token_start, marks.token_end, marks.sent) == (Kind.BAD_HEADER, 4, 5, False)
     assert marks.generated == "assistantary"
@@ -206,7 +212,7 @@ def test_a_header_of_which_nothing_was_sent_follows_the_last_token() -> None:
 
 def test_a_response_that_ends_inside_a_header_lacks_no_token() -> None:
     words = "Unexpected EOS while waiting for message header to complete"
-    stopped = found(aborted([THINK + "Hm<|end|>", "<|start|>assistant"], words))
+    stopped = rejection_of(aborted([THINK + "Hm<|end|>", "<|start|>assistant"], words))
     assert stopped.header == (5, 7)
     assert stopped.unsent == ()
 
@@ -229,8 +235,8 @@ def test_a_token_among_those_sent_is_not_marked_twice() -> None:
 
 def test_a_server_that_goes_on_after_its_error_marks_nothing() -> None:
     capture = aborted([THINK, "Hm", "<|end|>"], COMMENT)
-    more = Event(chat_chunk(encode("<|start|>assistant"), {}), 1.0)
-    going_on = Capture(header=capture.header, events=[*capture.events[:-1], more], end=CLOSED)
+    following = Event(chat_chunk(encode("<|start|>assistant"), {}), 1.0)
+    going_on = Capture(header=capture.header, events=[*capture.events[:-1], following], end=CLOSED)
     assert transmission_of(read(going_on)).rejection is None
 
 
@@ -238,18 +244,18 @@ def test_of_several_open_choices_nobody_knows_which_failed() -> None:
     data = [chat_chunk(encode(THINK), {}, index=index) for index in range(2)]
     data.append(json.dumps({"error": {"message": COMMENT}}))
     header = Header(endpoint=Endpoint.CHAT, server_version="0.13.0", status=200)
-    both = Capture(header=header, events=[Event(payload, None) for payload in data], end=CLOSED)
-    assert transmission_of(read(both)).rejection is None
+    two_choices = Capture(header=header, events=[Event(payload, None) for payload in data], end=CLOSED)
+    assert transmission_of(read(two_choices)).rejection is None
     data.insert(2, chat_chunk([], {}, finish="stop", index=0))
     payload = Capture(header=header, events=[Event(payload, None) for payload in data], end=CLOSED)
-    assert found(payload).choice == 1
+    assert rejection_of(payload).choice == 1
 
 
 def test_without_token_ids_the_rejected_token_is_still_named() -> None:
     data = [chat_chunk(None, {"reasoning": "Hm"}), json.dumps({"error": {"message": COMMENT}})]
     header = Header(endpoint=Endpoint.CHAT, server_version="0.13.0", status=200)
     capture = Capture(header=header, events=[Event(payload, None) for payload in data], end=CLOSED)
-    stopped, marks = found(capture), marked(capture)
+    stopped, marks = rejection_of(capture), marked(capture)
     assert (stopped.sent, stopped.token_id) == (0, 12606)
     assert (marks.token_start, marks.token_end, marks.sent) == (0, 1, False)
 
@@ -284,8 +290,8 @@ def test_the_culprit_is_found_across_tokens_and_spaces() -> None:
     assert span is not None
     assert text_of(header[slice(*span)]) == " we need<|constrain|>json"
     twice = encode("<|start|><|start|>assistant<|channel|>final")
-    again = ParserError(reason=RejectionReason.EXTRA_WORDS, quoted="<|start|>assistant")
-    assert culprit(twice, 0, len(twice), again) == (1, 3), "the second one stands at the beginning"
+    extra_words = ParserError(reason=RejectionReason.EXTRA_WORDS, quoted="<|start|>assistant")
+    assert culprit(twice, 0, len(twice), extra_words) == (1, 3), "the second one stands at the beginning"
     assert culprit(header, 0, 2, error) is None
     assert culprit(header, 0, len(header), ParserError(reason=RejectionReason.UNDECODABLE)) is None
 

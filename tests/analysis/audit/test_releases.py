@@ -7,7 +7,7 @@ import pytest
 from inspector import Endpoint, Kind, Level, Severity
 from inspector.analysis.audit import explain
 from inspector.matrix.results import ScriptOutcome, all_runs
-from tests.support.matrix import Seen, seen
+from tests.support.matrix import MatrixInspection, inspections_of
 
 HEADER_UNTOLD = {
     # The server read a header that Harmony does not have as one that it has: the count alone shows it.
@@ -20,11 +20,11 @@ HEADER_UNTOLD = {
 
 
 @pytest.fixture(scope="module", params=all_runs(), ids=lambda run: run.name)
-def run(request: pytest.FixtureRequest) -> Sequence[Seen]:
-    return seen(request.param)
+def run(request: pytest.FixtureRequest) -> Sequence[MatrixInspection]:
+    return inspections_of(request.param)
 
 
-def test_the_shipped_kinds_are_what_the_audit_says_now(run: Sequence[Seen]) -> None:
+def test_the_shipped_kinds_are_what_the_audit_says_now(run: Sequence[MatrixInspection]) -> None:
     """The Matrix page shows them; `lab matrix --rescore --out fixtures/matrix` writes them anew."""
     stale = [
         (capture.script.name, capture.endpoint)
@@ -36,7 +36,7 @@ def test_the_shipped_kinds_are_what_the_audit_says_now(run: Sequence[Seen]) -> N
     assert stale == []
 
 
-def test_what_was_lost_silently_is_never_called_clean(run: Sequence[Seen]) -> None:
+def test_what_was_lost_silently_is_never_called_clean(run: Sequence[MatrixInspection]) -> None:
     clean = [
         (capture.script.name, capture.endpoint)
         for capture in run
@@ -45,7 +45,7 @@ def test_what_was_lost_silently_is_never_called_clean(run: Sequence[Seen]) -> No
     assert clean == []
 
 
-def test_a_whole_response_has_no_token_unaccounted_for(run: Sequence[Seen]) -> None:
+def test_a_whole_response_has_no_token_unaccounted_for(run: Sequence[MatrixInspection]) -> None:
     doubted = {
         capture.script.name
         for capture in run
@@ -58,7 +58,7 @@ def test_a_whole_response_has_no_token_unaccounted_for(run: Sequence[Seen]) -> N
 
 
 def test_the_count_of_a_complete_response_agrees_where_its_final_object_has_everything(
-    run: Sequence[Seen],
+    run: Sequence[MatrixInspection],
 ) -> None:
     unknown = [
         capture.script.name
@@ -73,13 +73,13 @@ def test_the_count_of_a_complete_response_agrees_where_its_final_object_has_ever
     assert [name for name in unknown if name.startswith("turn_") and not name.endswith("_unstreamed")] == []
 
 
-def test_what_to_switch_on_is_never_what_the_capture_has(run: Sequence[Seen]) -> None:
-    for one in run:
-        if one.endpoint is Endpoint.RESPONSES and one.has_final:
-            assert "keep the stream" not in one.verdict.why
+def test_what_to_switch_on_is_never_what_the_capture_has(run: Sequence[MatrixInspection]) -> None:
+    for inspection in run:
+        if inspection.endpoint is Endpoint.RESPONSES and inspection.has_final:
+            assert "keep the stream" not in inspection.verdict.why
 
 
-def test_what_was_told_to_the_client_is_an_error(run: Sequence[Seen]) -> None:
+def test_what_was_told_to_the_client_is_an_error(run: Sequence[MatrixInspection]) -> None:
     quiet = [
         (capture.script.name, capture.endpoint)
         for capture in run
@@ -88,7 +88,7 @@ def test_what_was_told_to_the_client_is_an_error(run: Sequence[Seen]) -> None:
     assert quiet == []
 
 
-def test_what_is_whole_and_well_formed_has_no_error(run: Sequence[Seen]) -> None:
+def test_what_is_whole_and_well_formed_has_no_error(run: Sequence[MatrixInspection]) -> None:
     wrong = [
         (capture.script.name, capture.endpoint, explain(finding))
         for capture in run

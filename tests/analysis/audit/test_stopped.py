@@ -74,8 +74,8 @@ def test_what_was_lost_before_a_client_left_is_still_an_error() -> None:
 def test_the_end_of_a_file_says_so_too(end: End) -> None:
     capture = replace(chat(STEPS, finish=None, done=False), end=end)
     lines = "".join(f"{line}\n" for line in render(capture)).encode()
-    again = inspector.loads(lines, "run.jsonl")
-    assert again.end == end
+    reloaded = inspector.loads(lines, "run.jsonl")
+    assert reloaded.end == end
 
 
 @pytest.mark.parametrize(

@@ -37,10 +37,10 @@ def test_a_count_is_doubted_only_where_the_texts_leave_much_of_it_open(counted: 
 def test_borders_of_messages_that_the_deltas_join_are_no_loss() -> None:
     thought = "<|start|>assistant<|channel|>analysis<|message|>Hm<|end|>"
     text = f"{thought * 3}<|start|>assistant<|channel|>final<|message|>Hi<|return|>"
-    whole = chat(
+    joined = chat(
         [("", {"reasoning": "HmHmHm"}), ("", {"content": "Hi"})], usage=len(encode(text)) - 2, with_ids=False
     )
-    assert doubted(whole) == []
+    assert doubted(joined) == []
 
 
 @pytest.mark.parametrize(("counted", "reported"), [(THOUGHT + 2, False), (THOUGHT + 3, True)])
@@ -66,11 +66,11 @@ def test_a_header_that_output_items_leave_out_may_be_what_is_open() -> None:
     header = "<|channel|>analysis{}<|message|>Hm.<|end|>"
     rest = "<|start|>assistant<|channel|>final<|message|>Yes.<|return|>"
 
-    def told(counted: int) -> list[Finding]:
+    def findings_at(counted: int) -> list[Finding]:
         return doubted(response(items, [(0, "Hm."), (1, "Yes.")], usage={"output_tokens": counted}))
 
-    assert told(len(encode(header.format(" to=python code") + rest))) == []
-    (finding,) = told(len(encode(header.format(" to=python code") + rest)) - 1)
+    assert findings_at(len(encode(header.format(" to=python code") + rest))) == []
+    (finding,) = findings_at(len(encode(header.format(" to=python code") + rest)) - 1)
     assert isinstance(finding.facts, UnexplainedCount)
     assert finding.facts.fits == (" <|constrain|>json",)
 
@@ -78,6 +78,6 @@ def test_a_header_that_output_items_leave_out_may_be_what_is_open() -> None:
 @pytest.mark.parametrize(("open_", "reported"), [(7, False), (8, True)])
 def test_a_text_that_cannot_be_encoded_again_leaves_some_tokens_open(open_: int, reported: bool) -> None:
     text = "Hi \ufffd"
-    takes = len(encode(f"<|channel|>final<|message|>{text}<|return|>"))
-    findings = doubted(answer(text, text, usage={"output_tokens": takes + open_}))
+    token_count = len(encode(f"<|channel|>final<|message|>{text}<|return|>"))
+    findings = doubted(answer(text, text, usage={"output_tokens": token_count + open_}))
     assert bool(findings) is reported

@@ -12,8 +12,8 @@ from inspector.inspection.inspection import Inspection, inspect
 from inspector.matrix.results import captures_of, load_runs
 from inspector.protocol.harmony.reconstruction import Certainty
 
-_REAL = FIXTURES / "matrix"
-_STAND_IN = _REAL / "stand-in"
+_MATRIX = FIXTURES / "matrix"
+_STAND_IN = _MATRIX / "stand-in"
 _NO_TEXTS = (
     "The messages in `output_messages` have no texts, and the web_search_call item does not have the text "
     "that the model wrote to the tool."
@@ -21,13 +21,13 @@ _NO_TEXTS = (
 
 
 def _capture(version: str, script: str, *, step: str = "1") -> Capture:
-    folder = _REAL if version == "0.14.1" and step == "1" else _STAND_IN
+    folder = _MATRIX if version == "0.14.1" and step == "1" else _STAND_IN
     run = next(run for run in load_runs(folder) if (run.version, run.step) == (version, step))
     named = {(endpoint, name): capture for endpoint, name, capture in captures_of(run)}
     return named[Endpoint.RESPONSES, script]
 
 
-def _seen(version: str, script: str, *, step: str = "1") -> Inspection:
+def _inspection_of(version: str, script: str, *, step: str = "1") -> Inspection:
     return inspect(_capture(version, script, step=step))
 
 
@@ -61,7 +61,7 @@ def _seen(version: str, script: str, *, step: str = "1") -> Inspection:
 def test_what_is_missing_and_what_would_settle_it_is_said(
     version: str, step: str, script: str, why: str
 ) -> None:
-    assert _seen(version, script, step=step).verdict.why == why
+    assert _inspection_of(version, script, step=step).verdict.why == why
 
 
 def test_items_in_another_order_than_the_messages_settle_nothing() -> None:
@@ -79,7 +79,9 @@ def test_items_in_another_order_than_the_messages_settle_nothing() -> None:
 
 def test_what_the_request_asked_for_already_is_never_the_advice() -> None:
     runs = [run for run in load_runs(_STAND_IN) if run.step == "unstreamed"]
-    for run in [one for one in runs if one.version in {"0.10.2", "0.11.0", "0.13.0", "0.17.1"}]:
+    for run in [
+        matrix_run for matrix_run in runs if matrix_run.version in {"0.10.2", "0.11.0", "0.13.0", "0.17.1"}
+    ]:
         for endpoint, name, capture in captures_of(run):
             if endpoint is Endpoint.RESPONSES and name.startswith(("turn_", "preamble_", "half_")):
                 assert "with `enable_response_messages" not in inspect(capture).verdict.why, name
@@ -96,12 +98,12 @@ def test_what_the_request_asked_for_already_is_never_the_advice() -> None:
 def test_a_preamble_returned_as_reasoning_is_misrouted_and_the_code_of_a_tool_is_not(
     version: str, step: str, script: str
 ) -> None:
-    one = _seen(version, script, step=step)
-    assert [(str(finding.kind), finding.field, finding.delivered_in) for finding in one.findings] == [
+    inspection = _inspection_of(version, script, step=step)
+    assert [(str(finding.kind), finding.field, finding.delivered_in) for finding in inspection.findings] == [
         ("misrouted", "content", "reasoning")
     ]
-    assert one.findings[0].generated in {"It ran.", "Here is my plan."}
-    assert one.findings[0].known_issues[0] == "responses-preamble-as-reasoning"
+    assert inspection.findings[0].generated in {"It ran.", "Here is my plan."}
+    assert inspection.findings[0].known_issues[0] == "responses-preamble-as-reasoning"
 
 
 def test_an_answer_between_two_turns_without_counts_is_nobodys_tokens() -> None:

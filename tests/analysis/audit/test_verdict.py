@@ -16,11 +16,21 @@ from inspector.files.store import FIXTURES, loads
 from inspector.inspection.inspection import inspect
 from inspector.protocol.harmony.vocab import encode
 from tests.support.every_code import CAPTURES, RESPONSES, answer, by_rust, item, response
-from tests.support.streams import CLOSED, GOOD, LEAK, LOSS, Step, aborted, chat, chat_chunk, completion
+from tests.support.streams import (
+    CLEAN,
+    CLOSED,
+    LEAK,
+    LOSS,
+    Step,
+    aborted,
+    chat,
+    chat_chunk,
+    completion,
+)
 
 
 def test_a_whole_stream_is_clean_and_names_its_evidence() -> None:
-    judged = inspect(chat(GOOD)).verdict
+    judged = inspect(chat(CLEAN)).verdict
     assert judged.level is Level.CLEAN
     assert judged.sentence == "Everything that the model generated was delivered, each text in its field."
     assert judged.why == "Checked against 14 token IDs."
@@ -32,12 +42,16 @@ def test_a_whole_stream_is_clean_and_names_its_evidence() -> None:
         (LEAK, "The server leaked 2 reasoning tokens into the answer."),
         (LOSS, "The server lost 2 tokens of the reasoning."),
         (
-            (*GOOD[:2], ("<|start|>assistantary<|channel|>final<|message|>Sunny", {}), ("<|return|>", {})),
+            (
+                *CLEAN[:2],
+                ("<|start|>assistantary<|channel|>final<|message|>Sunny", {}),
+                ("<|return|>", {}),
+            ),
             "The client received no answer and no tool call: the model wrote a header that Harmony does not "
             "allow (token 7), and the server did not report it.",
         ),
         (
-            (*GOOD[:2], ("comment", {})),
+            (*CLEAN[:2], ("comment", {})),
             "The client received no answer and no tool call: the model emitted a token where only <|start|> "
             "is allowed (token 7), and the server did not report it.",
         ),
@@ -50,17 +64,23 @@ def test_errors_say_who_did_what_to_whom(steps: Sequence[Step], sentence: str) -
     assert judged.sentence == sentence
 
 
-UNDELIVERED: Step = (GOOD[2][0], {})
+UNDELIVERED: Step = (CLEAN[2][0], {})
 
 
 @pytest.mark.parametrize(
     ("capture", "lost"),
     [
-        (chat((*GOOD[:2], UNDELIVERED, GOOD[3])), True),
-        (chat((*GOOD[:3], ("<|end|>comment", {}))), False),
-        (chat((*GOOD[:1], LOSS[1]), finish="length"), False),
-        (chat((*GOOD[:2], UNDELIVERED), done=False, finish=None, end=End(at_s=None, cut=True)), False),
-        (aborted([text for text, _ in (*GOOD[:2], ("comment", {}))], "Unexpected token 12606"), False),
+        (chat((*CLEAN[:2], UNDELIVERED, CLEAN[3])), True),
+        (chat((*CLEAN[:3], ("<|end|>comment", {}))), False),
+        (chat((*CLEAN[:1], LOSS[1]), finish="length"), False),
+        (
+            chat((*CLEAN[:2], UNDELIVERED), done=False, finish=None, end=End(at_s=None, cut=True)),
+            False,
+        ),
+        (
+            aborted([text for text, _ in (*CLEAN[:2], ("comment", {}))], "Unexpected token 12606"),
+            False,
+        ),
     ],
     ids=["answer lost", "answer delivered", "no answer generated", "connection cut", "error reported"],
 )
@@ -72,7 +92,7 @@ def test_the_first_sentence_says_that_the_whole_answer_is_lost(capture: Capture,
 
 @pytest.mark.parametrize("severity", Severity)
 def test_every_kind_has_a_clause_in_the_verdict(severity: Severity) -> None:
-    reading = read(chat(GOOD))
+    reading = read(chat(CLEAN))
     captures = (capture for captures in CAPTURES.values() for capture in captures)
     by_kind = {finding.kind: finding for capture in captures for finding in inspect(capture).findings}
     assert set(by_kind) == set(Kind)
@@ -97,7 +117,7 @@ def test_several_errors_are_one_sentence() -> None:
 
 
 def test_without_evidence_there_is_no_verdict_and_it_says_what_to_switch_on() -> None:
-    judged = inspect(chat(GOOD, with_ids=False)).verdict
+    judged = inspect(chat(CLEAN, with_ids=False)).verdict
     assert judged.level is Level.UNKNOWN
     assert "return_token_ids" in judged.why
 
@@ -154,13 +174,13 @@ def test_an_error_without_a_stream_aborted_none(
 
 def test_a_cut_connection_is_said() -> None:
     cut = End(at_s=None, cut=True, detail="peer closed connection")
-    judged = inspect(chat(GOOD[:2], finish=None, done=False, end=cut)).verdict
+    judged = inspect(chat(CLEAN[:2], finish=None, done=False, end=cut)).verdict
     assert judged.level is Level.ERROR
     assert judged.sentence == "The connection was closed before the response ended."
 
 
 def test_warnings_alone_are_a_warning() -> None:
-    judged = inspect(chat(GOOD[:1], finish="length")).verdict
+    judged = inspect(chat(CLEAN[:1], finish="length")).verdict
     assert judged.level is Level.WARNING
     assert judged.sentence == "The response was cut short."
 
@@ -190,7 +210,7 @@ def test_a_marker_inside_a_body_is_said_although_nothing_was_lost() -> None:
 
 
 def test_events_out_of_order_prove_no_text_whole() -> None:
-    judged = inspect(chat(GOOD, with_ids=False, done=False)).verdict
+    judged = inspect(chat(CLEAN, with_ids=False, done=False)).verdict
     assert judged.sentence == "The stream violates the streaming protocol."
 
 
@@ -203,9 +223,9 @@ def test_a_body_of_responses_proves_nothing_of_itself() -> None:
 
 
 def test_a_choice_without_evidence_makes_no_answer_clean() -> None:
-    whole = chat(GOOD)
+    with_ids = chat(CLEAN)
     blind = chat_chunk(None, {"content": "Hi"}, finish="stop", index=1)
-    inspection = inspect(replace(whole, events=[Event(blind), *whole.events]))
+    inspection = inspect(replace(with_ids, events=[Event(blind), *with_ids.events]))
     assert inspection.verdict.level is Level.UNKNOWN
     assert "for choice 1" in inspection.verdict.sentence
 
@@ -220,7 +240,7 @@ def test_an_error_that_has_nothing_to_do_with_the_format_is_not_laid_to_the_pars
 
 
 def test_the_evidence_is_named_by_its_kind() -> None:
-    judged = inspect(chat(GOOD, with_ids=False), truth=[*encode("".join(text for text, _ in GOOD))]).verdict
+    judged = inspect(chat(CLEAN, with_ids=False), truth=[*encode("".join(text for text, _ in CLEAN))]).verdict
     assert judged.level is Level.CLEAN
     assert "14 token IDs known from outside" in judged.why
     entry = {"token": "<|channel|>"}
@@ -246,7 +266,9 @@ def test_deltas_that_add_up_to_a_final_object_alone_prove_nothing_whole() -> Non
 
 
 THOUGHT, ANSWER = item("reasoning", "Hm."), item("message", "Yes.")
-TOLD = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Yes.<|return|>"
+SPELLED = (
+    "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Yes.<|return|>"
+)
 LONG = " word" * 2000
 ASK = (
     "To find out, send `enable_response_messages: true` with the request (a key of vLLM, which other servers "
@@ -256,9 +278,9 @@ LONG_TOKENS = 2_004
 """2,000 words, and a header and an end around them."""
 
 
-def counted(more: int) -> Capture:
+def counted(surplus: int) -> Capture:
     """A whole answer whose server counted some tokens more than its messages take."""
-    usage = {"output_tokens": len(encode(TOLD)) + more}
+    usage = {"output_tokens": len(encode(SPELLED)) + surplus}
     return response([THOUGHT, ANSWER], [(0, "Hm."), (1, "Yes.")], usage=usage)
 
 
@@ -344,9 +366,14 @@ def test_a_response_that_is_not_streamed_has_no_deltas_to_speak_of() -> None:
 
 
 def test_a_response_that_still_grows_is_held_against_no_final_object() -> None:
-    done = {"type": "response.output_text.done", "output_index": 0, "item_id": "message_1", "text": "Yes."}
+    done_event = {
+        "type": "response.output_text.done",
+        "output_index": 0,
+        "item_id": "message_1",
+        "text": "Yes.",
+    }
     reader = Reader(RESPONSES)
-    reader.receive(answer("Yes.", "Yes.", events=[done]).events[:-1])
+    reader.receive(answer("Yes.", "Yes.", events=[done_event]).events[:-1])
     reading = reader.reading()
     judged = verdict(reading, audit(reading))
     assert judged.level is Level.UNKNOWN
@@ -390,7 +417,7 @@ def test_an_unfinished_header_that_was_delivered_as_text_is_not_called_a_loss() 
 
 
 def test_several_events_that_arrived_twice_are_counted() -> None:
-    capture = chat(GOOD, usage=14)
+    capture = chat(CLEAN, usage=14)
     doubled = [event for event in capture.events[:2] for _ in range(2)]
     verdict = inspect(replace(capture, events=[*doubled, *capture.events[2:]])).verdict
     assert verdict.sentence == "2 events arrived twice."
@@ -427,7 +454,7 @@ def test_cut_off_tool_text_that_the_final_object_has_as_reasoning_is_no_loss() -
 
 
 def test_losses_of_many_calls_are_said_together() -> None:
-    steps = list(GOOD[:2])
+    steps = list(CLEAN[:2])
     for number in range(4):
         place = f"<|start|>assistant<|channel|>commentary to=functions.f{number} <|constrain|>json<|message|>"
         name = {"index": number, "function": {"name": f"f{number}", "arguments": ""}}

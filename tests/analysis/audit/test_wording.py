@@ -32,7 +32,7 @@ WARNINGS = {
 }
 
 
-EITHER = {Kind.INVALID_TOOL_ARGUMENTS, Kind.HARMONY_AS_TEXT}
+BOTH_SEVERITIES = {Kind.INVALID_TOOL_ARGUMENTS, Kind.HARMONY_AS_TEXT}
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def of(code: Code, findings: Sequence[Finding]) -> Finding:
     return finding
 
 
-def everything(inspections: Mapping[Code, Sequence[Inspection]]) -> Iterator[Finding]:
+def all_findings(inspections: Mapping[Code, Sequence[Inspection]]) -> Iterator[Finding]:
     return (
         finding for examples in inspections.values() for example in examples for finding in example.findings
     )
@@ -67,11 +67,11 @@ def test_every_kind_is_found_and_only_some_are_ever_warnings(
     inspections: Mapping[Code, Sequence[Inspection]],
 ) -> None:
     by_severity = {
-        severity: {finding.kind for finding in everything(inspections) if finding.severity is severity}
+        severity: {finding.kind for finding in all_findings(inspections) if finding.severity is severity}
         for severity in Severity
     }
-    assert by_severity[Severity.WARNING] == WARNINGS | EITHER
-    assert by_severity[Severity.ERROR] == set(Kind) - WARNINGS | EITHER
+    assert by_severity[Severity.WARNING] == WARNINGS | BOTH_SEVERITIES
+    assert by_severity[Severity.ERROR] == set(Kind) - WARNINGS | BOTH_SEVERITIES
 
 
 def test_findings_are_never_called_clean(inspections: Mapping[Code, Sequence[Inspection]]) -> None:

@@ -37,22 +37,25 @@ RESULT = {"type": "function_call_output", "call_id": "c", "output": "sunny"}
 TURN = [ASK, THOUGHT, CALL, RESULT]
 
 
-def said(role: str, text: str, **header: Any) -> dict[str, Any]:
+def message(role: str, text: str, **header: Any) -> dict[str, Any]:
     return {"role": role, "name": None, "content": [{"type": "text", "text": text}], **header}
 
 
 SENT = [
     SYSTEM,
-    said("user", "Weather in Rome?"),
-    said("assistant", "Call it.", channel="analysis"),
-    said(
+    message("user", "Weather in Rome?"),
+    message("assistant", "Call it.", channel="analysis"),
+    message(
         "assistant",
         '{"city": "Rome"}',
         channel="commentary",
         recipient="functions.get_weather",
         content_type="json",
     ),
-    {**said("tool", "sunny", channel="commentary", recipient="assistant"), "name": "functions.get_weather"},
+    {
+        **message("tool", "sunny", channel="commentary", recipient="assistant"),
+        "name": "functions.get_weather",
+    },
 ]
 
 
@@ -182,7 +185,7 @@ def test_tokens_that_the_server_tells_are_taken_as_they_are() -> None:
         [{"role": "user", "content": [{"type": "text", "text": "\ud800"}]}],
         [{"role": "user", "content": [{"type": "text", "text": "a" * 2_000_001}]}],
         [{"tokens": "x"}],
-        [said("user", "Hi")] * 8_001,
+        [message("user", "Hi")] * 8_001,
     ],
 )
 def test_messages_that_cannot_be_rendered_make_no_prompt(messages: list[Any]) -> None:
@@ -191,7 +194,8 @@ def test_messages_that_cannot_be_rendered_make_no_prompt(messages: list[Any]) ->
 
 def test_a_comparison_finds_the_first_token_that_differs() -> None:
     left, right = (
-        inspect(captured({"input": text}, [SYSTEM, said("user", text)])) for text in ("Hi Rome", "Hi Paris")
+        inspect(captured({"input": text}, [SYSTEM, message("user", text)]))
+        for text in ("Hi Rome", "Hi Paris")
     )
     first = compare(left, right).prompt
     assert first is not None

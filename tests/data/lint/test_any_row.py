@@ -79,8 +79,10 @@ def test_a_column_is_recognized_or_not_whatever_is_in_it(row: dict[str, Any]) ->
 
 @given(TEXTS, IDS)
 def test_places_are_inside_the_value(text: str, ids: list[int]) -> None:
-    for size, found in ((len(text), check_text(text)), (len(ids), check_ids(ids))):
-        places = [flaw.at for flaw in [*found.flaws, found.last] if flaw is not None and flaw.at is not None]
+    for size, checked in ((len(text), check_text(text)), (len(ids), check_ids(ids))):
+        places = [
+            flaw.at for flaw in [*checked.flaws, checked.last] if flaw is not None and flaw.at is not None
+        ]
         assert all(0 <= at < size for at in places), (size, places)
 
 

@@ -57,9 +57,9 @@ def report_of(tmp_path: Path, *rows: Any, **options: Any) -> LintReport:
 )
 def test_columns_are_found_by_their_values(tmp_path: Path, row: Any, columns: dict[str, Form]) -> None:
     report = report_of(tmp_path, row)
-    taken = {column.name: column.form for column in report.columns}
-    assert {name: form for name, form in taken.items() if name in columns} == columns
-    assert not {"q", "gold", "logprobs.token", "top_ids", "edges"} & set(taken)
+    form_of = {column.name: column.form for column in report.columns}
+    assert {name: form for name, form in form_of.items() if name in columns} == columns
+    assert not {"q", "gold", "logprobs.token", "top_ids", "edges"} & set(form_of)
     assert all(read.values for read in report.read if read.column.name in columns)
 
 
@@ -71,14 +71,14 @@ def test_a_wholly_stripped_evaluation_is_an_error(tmp_path: Path) -> None:
 
 def test_the_place_of_a_finding_leads_through_lists(tmp_path: Path) -> None:
     row = {"results": [{"text": ROW}, {"text": f"{ROW}\n"}]}
-    (found,) = report_of(tmp_path, row).findings
-    assert (found.column, found.path) == ("results.text", "results[1].text")
+    (finding,) = report_of(tmp_path, row).findings
+    assert (finding.column, finding.path) == ("results.text", "results[1].text")
 
 
 def test_a_key_with_dots_is_found_where_it_is(tmp_path: Path) -> None:
     report = report_of(tmp_path, {"run": {"gpt-oss.20b": {"text": f"{ROW}\n"}}})
-    (found,) = report.findings
-    assert found.path == "run.gpt-oss.20b.text"
+    (finding,) = report.findings
+    assert finding.path == "run.gpt-oss.20b.text"
 
 
 @pytest.mark.parametrize(("form", "empty"), [(Form.IDS, []), (Form.MESSAGES, []), (Form.TEXT, "")])

@@ -22,17 +22,21 @@ from inspector.data.lint.rows import ROW_BYTES, table_of
 from inspector.protocol.harmony.vocab import encode
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "lint"
-BAD = "<|start|>user<|message|>Hi<|end|><|start|>assistant<|channel|>final<|message|>x<|end|><|return|>"
-ROWS = [{"text": BAD}, {"text": BAD.replace("<|end|><|return|>", "<|return|>")}, {"text": BAD}]
+MALFORMED = "<|start|>user<|message|>Hi<|end|><|start|>assistant<|channel|>final<|message|>x<|end|><|return|>"
+ROWS = [
+    {"text": MALFORMED},
+    {"text": MALFORMED.replace("<|end|><|return|>", "<|return|>")},
+    {"text": MALFORMED},
+]
 LINES = "".join(f"{json.dumps(row)}\n" for row in ROWS).encode()
 
 
 def newer_zip() -> bytes:
     """An archive that needs version 9.9 of the format."""
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("samples/1.json", b"{}")
-    content = bytearray(made.getvalue())
+    content = bytearray(buffer.getvalue())
     content[content.index(b"PK\x01\x02") + 6] = 99
     return bytes(content)
 
@@ -52,13 +56,13 @@ def as_zstd_zip(path: Path, members: dict[str, bytes]) -> Path:
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in members.items():
             archive.writestr(name, zstandard.compress(content))
-    made = bytearray(path.read_bytes())
+    archive_bytes = bytearray(path.read_bytes())
     for name, plain in members.items():
-        for method in (made.index(name.encode()) - 22, made.rindex(name.encode()) - 36):
-            struct.pack_into("<H", made, method, 93)
-            struct.pack_into("<L", made, method + 6, zlib.crc32(plain))
-            struct.pack_into("<L", made, method + 14, len(plain))
-    path.write_bytes(made)
+        for method in (archive_bytes.index(name.encode()) - 22, archive_bytes.rindex(name.encode()) - 36):
+            struct.pack_into("<H", archive_bytes, method, 93)
+            struct.pack_into("<L", archive_bytes, method + 6, zlib.crc32(plain))
+            struct.pack_into("<L", archive_bytes, method + 14, len(plain))
+    path.write_bytes(archive_bytes)
     return path
 
 
@@ -75,9 +79,9 @@ def test_the_default_log_of_inspect_is_read(tmp_path: Path) -> None:
     damaged = lint(packed, columns=text)
     assert (damaged.rows, damaged.counts[Rule.UNREADABLE_ROW]) == (3, 1)
     huge = as_zstd_zip(packed, {"samples/1.json": bytes(ROW_BYTES + 1), **samples})
-    assert [each.note for each in lint(huge, columns=text).findings if each.rule is Rule.UNREADABLE_ROW] == [
-        "Row 1: it is larger than 64 MiB."
-    ]
+    assert [
+        finding.note for finding in lint(huge, columns=text).findings if finding.rule is Rule.UNREADABLE_ROW
+    ] == ["Row 1: it is larger than 64 MiB."]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +98,7 @@ def test_the_default_log_of_inspect_is_read(tmp_path: Path) -> None:
 def test_every_format_gives_the_same_findings(tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / name).write_bytes(content)
     report = lint(tmp_path / name)
-    assert [(one.rule, one.row) for one in report.findings] == [
+    assert [(finding.rule, finding.row) for finding in report.findings] == [
         (Rule.DOUBLE_TERMINATOR, 1),
         (Rule.DOUBLE_TERMINATOR, 3),
     ]
@@ -102,7 +106,7 @@ def test_every_format_gives_the_same_findings(tmp_path: Path, name: str, content
 
 
 def test_an_archive_of_inspect_is_read_sample_by_sample(tmp_path: Path) -> None:
-    sample = {"id": 1, "output": {"choices": [{"message": {"content": BAD}}]}, "scores": {}}
+    sample = {"id": 1, "output": {"choices": [{"message": {"content": MALFORMED}}]}, "scores": {}}
     members = {"header.json": b"{}", "samples/1_epoch_1.json": json.dumps(sample).encode()}
     report = lint(as_zip(tmp_path / "log.eval", members))
     assert (report.format, dict(report.counts)) == ("an Inspect log", {Rule.RAW_HARMONY_ANSWER: 1})
@@ -114,7 +118,7 @@ def test_parquet_with_nested_columns(tmp_path: Path) -> None:
     rows = [{"data": {"ids": encode(row["text"])}, "n": 1} for row in ROWS]
     parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "rows.parquet")
     report = lint(tmp_path / "rows.parquet", columns=[Column("data.ids", Form.IDS)])
-    assert [one.row for one in report.findings] == [1, 3]
+    assert [finding.row for finding in report.findings] == [1, 3]
 
 
 def test_parquet_with_values_that_python_does_not_hold(tmp_path: Path) -> None:
@@ -123,7 +127,7 @@ def test_parquet_with_values_that_python_does_not_hold(tmp_path: Path) -> None:
     times = pa.array([2**62] * len(texts), pa.timestamp("us"))
     parquet.write_table(pa.table({"text": broken, "made": times}), tmp_path / "rows.parquet")
     report = lint(tmp_path / "rows.parquet")
-    assert [(one.row, one.rule) for one in report.findings] == [
+    assert [(finding.row, finding.rule) for finding in report.findings] == [
         (1, Rule.UNREADABLE_ROW),
         (3, Rule.DOUBLE_TERMINATOR),
     ]
@@ -132,7 +136,7 @@ def test_parquet_with_values_that_python_does_not_hold(tmp_path: Path) -> None:
 
 def test_a_row_with_findings_of_its_own_and_of_its_column_is_one_row(tmp_path: Path) -> None:
     user, final = (
-        f"<|start|>{one}" for one in ("user<|message|>Hi", "assistant<|channel|>final<|message|>x")
+        f"<|start|>{message}" for message in ("user<|message|>Hi", "assistant<|channel|>final<|message|>x")
     )
     texts = [f"{user}<|end|>{final}<|call|>{user}<|end|>{final}<|end|>", f"{user}<|end|>{final}<|return|>"]
     path = tmp_path / "rows.jsonl"
@@ -183,7 +187,7 @@ def test_a_file_that_is_no_table_is_refused_in_one_sentence(tmp_path: Path, cont
 def test_a_damaged_sample_is_a_row_that_cannot_be_read(tmp_path: Path, method: int) -> None:
     name, sample = (
         "samples/1.json",
-        json.dumps({"output": {"choices": []}, "scores": {}, "text": BAD}).encode(),
+        json.dumps({"output": {"choices": []}, "scores": {}, "text": MALFORMED}).encode(),
     )
     path = tmp_path / "log.eval"
     with zipfile.ZipFile(path, "w", method) as archive:
@@ -200,10 +204,10 @@ def test_a_damaged_sample_is_a_row_that_cannot_be_read(tmp_path: Path, method: i
 def test_a_sample_is_not_expanded_beyond_the_size_of_a_row(tmp_path: Path) -> None:
     path = tmp_path / "log.eval"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
-        archive.writestr("samples/1.json", json.dumps({"text": BAD}))
+        archive.writestr("samples/1.json", json.dumps({"text": MALFORMED}))
         archive.writestr("samples/2.json", bytes(ROW_BYTES + 1))
     report = lint(path, columns=[Column("text", Form.TEXT)])
-    assert [one.note for one in report.findings if one.rule is Rule.UNREADABLE_ROW] == [
+    assert [finding.note for finding in report.findings if finding.rule is Rule.UNREADABLE_ROW] == [
         "Row 2: it is larger than 64 MiB."
     ]
 
@@ -221,9 +225,14 @@ def test_what_must_be_sought_in_is_not_read_from_a_pipe() -> None:
 def test_a_row_that_cannot_be_read_is_a_finding(tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_bytes(LINES + b'{"text": \n\n[1]\n"x"\n' + b"[" * 100_000 + b"\n" + LINES)
     report = lint(tmp_path / "rows.jsonl")
-    broken = [one for one in report.findings if one.rule is Rule.UNREADABLE_ROW]
-    assert [one.row for one in broken] == [4, 6, 7, 8]
-    assert [one.row for one in report.findings if one.rule is Rule.DOUBLE_TERMINATOR] == [1, 3, 9, 11]
+    broken = [finding for finding in report.findings if finding.rule is Rule.UNREADABLE_ROW]
+    assert [finding.row for finding in broken] == [4, 6, 7, 8]
+    assert [finding.row for finding in report.findings if finding.rule is Rule.DOUBLE_TERMINATOR] == [
+        1,
+        3,
+        9,
+        11,
+    ]
     assert "not a JSON object but an array" in broken[1].explanation
 
 
@@ -234,7 +243,7 @@ def test_a_line_beyond_the_bound_is_a_finding_and_the_next_is_read(
     monkeypatch.setattr("inspector.data.lint.rows.ROW_BYTES", 1000)
     (tmp_path / "rows.jsonl").write_bytes(json.dumps({"text": "a" * 5000}).encode() + b"\n" + LINES)
     report = lint(tmp_path / "rows.jsonl")
-    assert [(one.rule, one.row) for one in report.findings][:2] == [
+    assert [(finding.rule, finding.row) for finding in report.findings][:2] == [
         (Rule.UNREADABLE_ROW, 1),
         (Rule.DOUBLE_TERMINATOR, 2),
     ]
@@ -242,17 +251,19 @@ def test_a_line_beyond_the_bound_is_a_finding_and_the_next_is_read(
 
 def test_values_of_another_form_and_too_long_ones_are_findings(tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [
-        {"text": BAD, "ids": encode(BAD), "messages": [{"role": "user", "content": "Hi"}]},
+        {"text": MALFORMED, "ids": encode(MALFORMED), "messages": [{"role": "user", "content": "Hi"}]},
         {"text": 7, "ids": ["a"], "messages": ["x"]},
         {"text": None, "ids": [], "messages": []},
         {"ids": [200006, 1 << 40]},
-        {"text": BAD + "a" * 5000},
+        {"text": MALFORMED + "a" * 5000},
     ]
     (tmp_path / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     report = lint(tmp_path / "rows.jsonl")
-    other = [(one.row, one.column) for one in report.findings if one.rule is Rule.WRONG_FORM]
-    assert other == [(2, "text"), (2, "ids"), (2, "messages"), (4, "ids")]
-    assert [one.row for one in report.findings if one.rule is Rule.TOO_LONG] == [5]
+    wrong_form = [
+        (finding.row, finding.column) for finding in report.findings if finding.rule is Rule.WRONG_FORM
+    ]
+    assert wrong_form == [(2, "text"), (2, "ids"), (2, "messages"), (4, "ids")]
+    assert [finding.row for finding in report.findings if finding.rule is Rule.TOO_LONG] == [5]
 
 
 def test_memory_does_not_grow_with_the_rows() -> None:
@@ -260,7 +271,7 @@ def test_memory_does_not_grow_with_the_rows() -> None:
 
     class Counted(dict[str, Any]):
         def __init__(self) -> None:
-            super().__init__(text=BAD)
+            super().__init__(text=MALFORMED)
             alive[0] += 1
             alive[1] = max(alive)
 
@@ -287,7 +298,7 @@ def test_the_known_cases_are_found() -> None:
 
 def test_a_rendered_prompt_in_a_text_file_is_one_row(tmp_path: Path) -> None:
     path = tmp_path / "prompt.txt"
-    path.write_text(f"\ufeff{BAD}\n", "utf-8")
+    path.write_text(f"\ufeff{MALFORMED}\n", "utf-8")
     report = lint(path)
     assert report.format == "Harmony text"
-    assert report.counts == lint_table(LintTable("x", "x", iter([LintRow(1, {"text": BAD})]))).counts
+    assert report.counts == lint_table(LintTable("x", "x", iter([LintRow(1, {"text": MALFORMED})]))).counts

@@ -79,17 +79,17 @@ BROKEN_TEXT = [
 
 
 @pytest.mark.parametrize("form", [Form.TEXT, Form.IDS])
-@pytest.mark.parametrize(("rule", "text", "where"), BROKEN_TEXT, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(("rule", "text", "place"), BROKEN_TEXT, ids=lambda value: str(value)[:40])
 def test_a_rendered_row_that_breaks_a_rule_has_one_finding_at_its_place(
-    tmp_path: Path, rule: Rule, text: str, where: str, form: Form
+    tmp_path: Path, rule: Rule, text: str, place: str, form: Form
 ) -> None:
     ids = encode(SYSTEM + text)
     row = {"text": SYSTEM + text} if form is Form.TEXT else {"input_ids": ids}
-    (found,) = findings(tmp_path, row)
-    assert (found.rule, found.row, found.column) == (rule, 1, next(iter(row)))
-    assert found.at is not None
-    from_place = (SYSTEM + text)[found.at :] if form is Form.TEXT else text_of(ids[found.at :])
-    assert from_place.startswith(where)
+    (finding,) = findings(tmp_path, row)
+    assert (finding.rule, finding.row, finding.column) == (rule, 1, next(iter(row)))
+    assert finding.at is not None
+    from_place = (SYSTEM + text)[finding.at :] if form is Form.TEXT else text_of(ids[finding.at :])
+    assert from_place.startswith(place)
 
 
 CLEAN_TEXT = [
@@ -120,8 +120,8 @@ def test_a_sound_row_has_no_finding(tmp_path: Path, text: str) -> None:
 
 
 def test_two_breaches_are_two_findings_in_token_order(tmp_path: Path) -> None:
-    found = findings(tmp_path, {"text": f"{USER}{FINAL}<|call|>{USER}\n{FINAL}"})
-    assert [one.rule for one in found] == [
+    breaches = findings(tmp_path, {"text": f"{USER}{FINAL}<|call|>{USER}\n{FINAL}"})
+    assert [finding.rule for finding in breaches] == [
         Rule.CALL_TOKEN_WITHOUT_CALL,
         Rule.REJECTED_TOKEN,
         Rule.TRUNCATED,
@@ -130,9 +130,9 @@ def test_two_breaches_are_two_findings_in_token_order(tmp_path: Path) -> None:
 
 def test_ordinary_tokens_that_spell_a_special_token(tmp_path: Path) -> None:
     text = f"{USER}{FINAL}<|return|>"
-    (whole,) = findings(tmp_path, {"input_ids": encode_plain(text)})
-    assert (whole.rule, whole.at) == (Rule.SPELLED_SPECIAL_TOKEN, 0)
-    assert "spells 7 special tokens" in whole.note
+    (finding,) = findings(tmp_path, {"input_ids": encode_plain(text)})
+    assert (finding.rule, finding.at) == (Rule.SPELLED_SPECIAL_TOKEN, 0)
+    assert "spells 7 special tokens" in finding.note
     head, tail = encode(f"{USER}{FINAL}"), encode_plain(" See <|channel|>.")
     (inside,) = findings(tmp_path, {"input_ids": [*head, *tail, 200002]})
     assert inside.rule is Rule.SPELLED_SPECIAL_TOKEN
@@ -143,8 +143,8 @@ def test_ordinary_tokens_that_spell_a_special_token(tmp_path: Path) -> None:
 def test_ordinary_tokens_that_spell_a_special_token_in_a_header(tmp_path: Path) -> None:
     developer = [200006, 1428, 200008, 12194, 200007]
     ids = [*developer, 200006, 173781, 27, 91, 21453, 91, 29, 17196, 200008, 13225, 200002]
-    (found,) = findings(tmp_path, {"input_ids": ids})
-    assert (found.rule, found.message, found.at) == (Rule.SPELLED_SPECIAL_TOKEN, 1, 7)
+    (finding,) = findings(tmp_path, {"input_ids": ids})
+    assert (finding.rule, finding.message, finding.at) == (Rule.SPELLED_SPECIAL_TOKEN, 1, 7)
 
 
 @pytest.mark.parametrize("form", [Form.TEXT, Form.IDS])
@@ -152,28 +152,30 @@ def test_ordinary_tokens_that_spell_a_special_token_in_a_header(tmp_path: Path) 
 def test_a_completion_goes_on_wherever_the_header_of_its_prompt_ends(
     tmp_path: Path, cut: str, form: Form
 ) -> None:
-    whole = f"{ANALYSIS}{FINAL}<|return|>"
-    for text in (whole.partition(cut)[2], cut + whole.partition(cut)[2]):
+    completion = f"{ANALYSIS}{FINAL}<|return|>"
+    for text in (completion.partition(cut)[2], cut + completion.partition(cut)[2]):
         row = {"completion": text} if form is Form.TEXT else {"completion": encode(text)}
         assert findings(tmp_path, row) == []
-    (found,) = findings(tmp_path, {"completion": whole.partition(cut)[2].replace("<|end|>", "<|end|>\n", 1)})
-    assert found.rule is Rule.REJECTED_TOKEN
+    (finding,) = findings(
+        tmp_path, {"completion": completion.partition(cut)[2].replace("<|end|>", "<|end|>\n", 1)}
+    )
+    assert finding.rule is Rule.REJECTED_TOKEN
 
 
 def test_characters_of_several_tokens_do_not_move_the_place(tmp_path: Path) -> None:
     text = f"{USER.replace('Hi', '👋🏽 Größe 日本')}{FINAL}<|end|><|return|>"
-    (found,) = findings(tmp_path, {"text": text})
-    assert found.at == text.rindex("<|return|>")
+    (finding,) = findings(tmp_path, {"text": text})
+    assert finding.at == text.rindex("<|return|>")
 
 
 def test_an_answer_that_ends_in_end_is_wrong_in_a_completion_and_for_training_only(tmp_path: Path) -> None:
     row = f"{SYSTEM}{USER}{FINAL}<|end|>"
     assert findings(tmp_path, {"text": row}) == []
-    (asked,) = findings(tmp_path, {"text": row}, training=True)
+    (in_training,) = findings(tmp_path, {"text": row}, training=True)
     completion = f"{ANALYSIS}{FINAL}<|end|>".removeprefix("<|start|>assistant")
-    (told,) = findings(tmp_path, {"completion": completion})
-    assert [asked.rule, told.rule] == [Rule.END_FOR_RETURN] * 2
-    assert (asked.at, told.at) == (row.rindex("<|end|>"), completion.rindex("<|end|>"))
+    (in_completion,) = findings(tmp_path, {"completion": completion})
+    assert [in_training.rule, in_completion.rule] == [Rule.END_FOR_RETURN] * 2
+    assert (in_training.at, in_completion.at) == (row.rindex("<|end|>"), completion.rindex("<|end|>"))
 
 
 def test_rows_that_end_differently_are_one_finding_for_the_column(tmp_path: Path) -> None:
@@ -184,9 +186,9 @@ def test_rows_that_end_differently_are_one_finding_for_the_column(tmp_path: Path
         f"{USER}<|start|>assistant",
     ]
     report = report_of(tmp_path, [{"text": text} for text in texts])
-    (found,) = report.findings
-    assert (found.rule, found.row, report.level) == (Rule.MIXED_ENDINGS, 2, "warning")
-    assert found.note == "1 end in <|return|>, 2 in <|end|>."
+    (finding,) = report.findings
+    assert (finding.rule, finding.row, report.level) == (Rule.MIXED_ENDINGS, 2, "warning")
+    assert finding.note == "1 end in <|return|>, 2 in <|end|>."
 
 
 @pytest.mark.parametrize("pad", [199999, 200002, 200017])
@@ -194,8 +196,8 @@ def test_padding_is_no_part_of_a_row(tmp_path: Path, pad: int) -> None:
     row = encode(f"{SYSTEM}{USER}{FINAL}<|return|>")
     rows = [[*row, *[pad] * 4], [*[pad] * 4, *row], [*[pad] * 3, *row, *[pad] * 3], [pad] * 4]
     assert findings(tmp_path, *({"input_ids": ids} for ids in rows)) == []
-    (found,) = findings(tmp_path, {"input_ids": [*[199999] * 2, *encode(f"{USER}\n{FINAL}<|return|>")]})
-    assert found.at == 2 + len(encode(USER))
+    (finding,) = findings(tmp_path, {"input_ids": [*[199999] * 2, *encode(f"{USER}\n{FINAL}<|return|>")]})
+    assert finding.at == 2 + len(encode(USER))
 
 
 def test_padding_after_a_tool_call_and_short_padding_are_no_part_of_a_row(tmp_path: Path) -> None:
@@ -203,8 +205,8 @@ def test_padding_after_a_tool_call_and_short_padding_are_no_part_of_a_row(tmp_pa
     answered = encode(f"{SYSTEM}{USER}{FINAL}<|return|>")
     rows = [[*called, *[200002] * 3], [200002, *answered], [*answered, 200002]]
     assert findings(tmp_path, *({"input_ids": ids} for ids in rows)) == []
-    (found,) = findings(tmp_path, {"input_ids": rows[2]})  # no other row shows that it is padding
-    assert found.rule is Rule.DOUBLE_TERMINATOR
+    (finding,) = findings(tmp_path, {"input_ids": rows[2]})  # no other row shows that it is padding
+    assert finding.rule is Rule.DOUBLE_TERMINATOR
 
 
 def test_labels_are_no_token_ids(tmp_path: Path) -> None:
@@ -220,8 +222,8 @@ def test_a_preference_is_no_score(tmp_path: Path) -> None:
     report = report_of(tmp_path, [row | {"label": True}, row | {"label": False}])
     assert [column.form for column in report.columns] == [Form.TEXT, Form.TEXT]
     assert report.level == "ok"
-    (found,) = findings(tmp_path, row | {"label": "4"})
-    assert found.rule is Rule.RAW_HARMONY_ANSWER
+    (finding,) = findings(tmp_path, row | {"label": "4"})
+    assert finding.rule is Rule.RAW_HARMONY_ANSWER
 
 
 def chat(*messages: dict[str, Any]) -> dict[str, Any]:
@@ -232,76 +234,78 @@ def call(arguments: object = '{"a": 1}', name: str | None = "f", identity: str =
     return {"id": identity, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-def said(content: str | None = None, **more: Any) -> dict[str, Any]:
-    return {"role": "assistant", "content": content, **more}
+def assistant(content: str | None = None, **members: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": content, **members}
 
 
 BROKEN_CHAT = [
-    (Rule.UNKNOWN_ROLE, chat({"role": "bot", "content": "x"}, said("Hello."))),
-    (Rule.SPECIAL_TOKEN_IN_MESSAGE, chat(said("<|channel|>final<|message|>Hello."))),
-    (Rule.SPECIAL_TOKEN_IN_MESSAGE, chat(said("Hello.", thinking="Hm.<|end|>"))),
-    (Rule.STRIPPED_TRANSCRIPT, chat(said("analysisWe greet.assistantfinalHello."))),
-    (Rule.CALL_WITHOUT_NAME, chat(said(tool_calls=[call(name=None)]))),
-    (Rule.ARGUMENTS_NOT_JSON, chat(said(tool_calls=[call('{"a": ')]))),
-    (Rule.SEVERAL_CALLS, chat(said(tool_calls=[call(), call(identity="c2")]))),
-    (Rule.CONTENT_AND_THINKING, chat(said("Let me see.", thinking="Hm.", tool_calls=[call()]))),
-    (Rule.EMPTY_FINAL, chat(said(""))),
-    (Rule.MISSING_FINAL, chat(said(None, reasoning_content="Hm."))),
-    (Rule.RESULT_WITHOUT_CALL, chat({"role": "tool", "content": "1"}, said("Hello."))),
+    (Rule.UNKNOWN_ROLE, chat({"role": "bot", "content": "x"}, assistant("Hello."))),
+    (Rule.SPECIAL_TOKEN_IN_MESSAGE, chat(assistant("<|channel|>final<|message|>Hello."))),
+    (Rule.SPECIAL_TOKEN_IN_MESSAGE, chat(assistant("Hello.", thinking="Hm.<|end|>"))),
+    (Rule.STRIPPED_TRANSCRIPT, chat(assistant("analysisWe greet.assistantfinalHello."))),
+    (Rule.CALL_WITHOUT_NAME, chat(assistant(tool_calls=[call(name=None)]))),
+    (Rule.ARGUMENTS_NOT_JSON, chat(assistant(tool_calls=[call('{"a": ')]))),
+    (Rule.SEVERAL_CALLS, chat(assistant(tool_calls=[call(), call(identity="c2")]))),
+    (Rule.CONTENT_AND_THINKING, chat(assistant("Let me see.", thinking="Hm.", tool_calls=[call()]))),
+    (Rule.EMPTY_FINAL, chat(assistant(""))),
+    (Rule.MISSING_FINAL, chat(assistant(None, reasoning_content="Hm."))),
+    (Rule.RESULT_WITHOUT_CALL, chat({"role": "tool", "content": "1"}, assistant("Hello."))),
     (
         Rule.RESULT_WITHOUT_CALL,
-        chat(said(tool_calls=[call()]), {"role": "tool", "tool_call_id": "c9", "content": "1"}),
+        chat(assistant(tool_calls=[call()]), {"role": "tool", "tool_call_id": "c9", "content": "1"}),
     ),
     (
         Rule.EMPTY_FINAL,
         {"conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": " "}]},
     ),
-    (Rule.UNKNOWN_CHANNEL, chat(said("Hello.", channel="answer"))),
-    (Rule.CALL_WITHOUT_RESULT, chat(said(tool_calls=[call()]), said("One."))),
+    (Rule.UNKNOWN_CHANNEL, chat(assistant("Hello.", channel="answer"))),
+    (Rule.CALL_WITHOUT_RESULT, chat(assistant(tool_calls=[call()]), assistant("One."))),
     (
         Rule.CALL_WITHOUT_RESULT,
-        chat(said(tool_calls=[call()]), {"role": "user", "content": "And?"}, said("One.")),
+        chat(assistant(tool_calls=[call()]), {"role": "user", "content": "And?"}, assistant("One.")),
     ),
-    (Rule.SPECIAL_TOKEN_IN_MESSAGE, chat(said(tool_calls=[call(name="ls<|channel|>commentary")]))),
-    (Rule.PREFIX_IN_NAME, chat(said(tool_calls=[call(name="functions.ls")]))),
-    (Rule.THINK_TAG, chat(said("<think>Hm.</think>\nHello."))),
-    (Rule.THINK_TAG, chat(said("Hm.\n</think>\n\nHello."))),
-    (Rule.MISSING_CHANNEL, chat(said("Hm.", channel="analysis"), said("Hello."))),
-    (Rule.RECIPIENT_SPELLING, chat(said("{}", channel="commentary", recipient="f"))),
-    (Rule.MISSING_FINAL, chat(said([{"type": "text", "text": "Hm."}], channel="analysis"))),  # type: ignore[arg-type]
+    (Rule.SPECIAL_TOKEN_IN_MESSAGE, chat(assistant(tool_calls=[call(name="ls<|channel|>commentary")]))),
+    (Rule.PREFIX_IN_NAME, chat(assistant(tool_calls=[call(name="functions.ls")]))),
+    (Rule.THINK_TAG, chat(assistant("<think>Hm.</think>\nHello."))),
+    (Rule.THINK_TAG, chat(assistant("Hm.\n</think>\n\nHello."))),
+    (Rule.MISSING_CHANNEL, chat(assistant("Hm.", channel="analysis"), assistant("Hello."))),
+    (Rule.RECIPIENT_SPELLING, chat(assistant("{}", channel="commentary", recipient="f"))),
+    (Rule.MISSING_FINAL, chat(assistant([{"type": "text", "text": "Hm."}], channel="analysis"))),  # type: ignore[arg-type]
 ]
 
 
 @pytest.mark.parametrize(("rule", "row"), BROKEN_CHAT, ids=lambda value: str(value)[:40])
 def test_messages_that_break_a_rule_have_one_finding(tmp_path: Path, rule: Rule, row: dict[str, Any]) -> None:
-    (found,) = findings(tmp_path, row)
-    assert found.rule is rule
-    assert found.message in {1, 2}
+    (finding,) = findings(tmp_path, row)
+    assert finding.rule is rule
+    assert finding.message in {1, 2}
 
 
 def test_sound_messages_have_no_finding(tmp_path: Path) -> None:
     rows = [
-        chat(said("Hello.", thinking="Hm.")),
+        chat(assistant("Hello.", thinking="Hm.")),
         chat(
-            said(tool_calls=[call({"a": 1})], thinking="Hm."), {"role": "tool", "content": "1"}, said("One.")
+            assistant(tool_calls=[call({"a": 1})], thinking="Hm."),
+            {"role": "tool", "content": "1"},
+            assistant("One."),
         ),
-        chat(said([{"type": "text", "text": "Hello."}])),  # type: ignore[arg-type]
-        chat(said("Put the reasoning in `<think>` and close it with `</think>`.")),
+        chat(assistant([{"type": "text", "text": "Hello."}])),  # type: ignore[arg-type]
+        chat(assistant("Put the reasoning in `<think>` and close it with `</think>`.")),
         chat(  # Inspect's calls have the name as `function`
-            said(tool_calls=[{"id": "c1", "function": "f", "arguments": {"a": 1}}]),
+            assistant(tool_calls=[{"id": "c1", "function": "f", "arguments": {"a": 1}}]),
             {"role": "tool", "tool_call_id": "c1", "function": "f", "content": "1"},
-            said("One."),
+            assistant("One."),
         ),
-        {"messages": json.dumps(chat(said("Hello."))["messages"])},
+        {"messages": json.dumps(chat(assistant("Hello."))["messages"])},
         chat(
-            said(function_call={"name": "f", "arguments": "{}"}),
+            assistant(function_call={"name": "f", "arguments": "{}"}),
             {"role": "function", "name": "f", "content": "1"},
-            said("One."),
+            assistant("One."),
         ),
         {
             "messages": [
                 {"role": "user", "content": "Why do I get analysisWe need...assistantfinalHi?"},
-                said("The server does not parse Harmony."),
+                assistant("The server does not parse Harmony."),
             ]
         },
         {
@@ -317,13 +321,17 @@ def test_sound_messages_have_no_finding(tmp_path: Path) -> None:
 
 
 def test_reasoning_that_the_rendering_of_an_open_turn_lacks(tmp_path: Path) -> None:
-    messages = chat(said(thinking="Hm.", tool_calls=[call()]), {"role": "tool", "content": "1"})
-    kept = f"{USER}{ANALYSIS}{CALL}<|call|>{RESULT}<|start|>assistant"
-    assert findings(tmp_path, {**messages, "text": kept}) == []
-    (found,) = findings(tmp_path, {**messages, "text": kept.replace(ANALYSIS, "")})
-    assert (found.rule, found.column, found.excerpt) == (Rule.ANALYSIS_DROPPED, "text", "Hm.")
-    done = chat(said(thinking="Hm.", tool_calls=[call()]), {"role": "tool", "content": "1"}, said("One."))
-    assert findings(tmp_path, {**done, "text": f"{USER}{CALL}<|call|>{RESULT}{FINAL}<|return|>"}) == []
+    messages = chat(assistant(thinking="Hm.", tool_calls=[call()]), {"role": "tool", "content": "1"})
+    with_reasoning = f"{USER}{ANALYSIS}{CALL}<|call|>{RESULT}<|start|>assistant"
+    assert findings(tmp_path, {**messages, "text": with_reasoning}) == []
+    (finding,) = findings(tmp_path, {**messages, "text": with_reasoning.replace(ANALYSIS, "")})
+    assert (finding.rule, finding.column, finding.excerpt) == (Rule.ANALYSIS_DROPPED, "text", "Hm.")
+    finished_turn = chat(
+        assistant(thinking="Hm.", tool_calls=[call()]), {"role": "tool", "content": "1"}, assistant("One.")
+    )
+    assert (
+        findings(tmp_path, {**finished_turn, "text": f"{USER}{CALL}<|call|>{RESULT}{FINAL}<|return|>"}) == []
+    )
 
 
 RAW = "<|channel|>analysis<|message|>Sum.<|end|><|start|>assistant<|channel|>final<|message|>4<|return|>"
@@ -344,8 +352,8 @@ STRIPPED = "analysisSum.assistantfinal4"
     ],
 )
 def test_a_scored_text_that_is_no_answer(tmp_path: Path, rule: Rule, text: str, at: int | None) -> None:
-    (found,) = findings(tmp_path, {"doc_id": 0, "target": "4", "filtered_resps": [text]})
-    assert (found.rule, found.at, found.column) == (rule, at, "filtered_resps")
+    (finding,) = findings(tmp_path, {"doc_id": 0, "target": "4", "filtered_resps": [text]})
+    assert (finding.rule, finding.at, finding.column) == (rule, at, "filtered_resps")
 
 
 @pytest.mark.parametrize(
@@ -361,8 +369,8 @@ def test_a_scored_text_that_is_no_answer(tmp_path: Path, rule: Rule, text: str, 
     ids=["lm-eval", "olmes", "inspect", "inspect-score", "plain", "several"],
 )
 def test_logs_of_evaluations_are_recognized(tmp_path: Path, row: dict[str, Any]) -> None:
-    (found,) = findings(tmp_path, row)
-    assert found.rule is Rule.RAW_HARMONY_ANSWER
+    (finding,) = findings(tmp_path, row)
+    assert finding.rule is Rule.RAW_HARMONY_ANSWER
 
 
 def test_other_columns_beside_scored_text_are_checked_too(tmp_path: Path) -> None:
@@ -372,7 +380,7 @@ def test_other_columns_beside_scored_text_are_checked_too(tmp_path: Path) -> Non
         "messages": [{"role": "bot", "content": "x"}],
         "prompt": f"{USER}\n",
     }
-    assert [one.rule for one in findings(tmp_path, row)] == [
+    assert [finding.rule for finding in findings(tmp_path, row)] == [
         Rule.RAW_HARMONY_ANSWER,
         Rule.UNKNOWN_ROLE,
         Rule.REJECTED_TOKEN,

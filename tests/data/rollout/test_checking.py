@@ -30,7 +30,7 @@ from tests.support.rollouts import (
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "rollout"
 SECOND = f"{PROMPT}{CALLED}{RESULT}{OPEN}"
 LOST = f"{PROMPT}{CALL}{RESULT}{OPEN}"
-OTHER = PROMPT.replace("What is the weather in Paris?", "Hi")
+OTHER_PROMPT = PROMPT.replace("What is the weather in Paris?", "Hi")
 
 
 def written(path: Path, rows: list[Any]) -> Path:
@@ -43,9 +43,9 @@ def report_of(path: Path, rows: list[Any], **options: Any) -> RolloutReport:
     return report
 
 
-def vllm(prompt: str, generated: str, **more: Any) -> dict[str, Any]:
+def vllm(prompt: str, generated: str, **members: Any) -> dict[str, Any]:
     response = {"prompt_token_ids": encode(prompt), "choices": [{"token_ids": encode(generated)}]}
-    return {"request": {"messages": []}, "response": response, **more}
+    return {"request": {"messages": []}, "response": response, **members}
 
 
 def pair(prompt: str, generated: str, first: str, second: str) -> dict[str, Any]:
@@ -90,8 +90,8 @@ def test_the_shapes_of_servers_and_trainers_give_the_same_drift(
 ) -> None:
     report = report_of(tmp_path, rows)
     assert (report.conversations, report.turns, report.compared) == (1, 2, 1)
-    (found,) = report.breaks
-    assert ([one.cause for one in found.drifts], found.turn) == ([Cause.ANALYSIS_LOST], 1)
+    (turn_break,) = report.breaks
+    assert ([drift.cause for drift in turn_break.drifts], turn_break.turn) == ([Cause.ANALYSIS_LOST], 1)
 
 
 def test_parquet_gives_the_same(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_parquet_gives_the_same(tmp_path: Path) -> None:
 def test_conversations_whose_rows_alternate_are_told_apart(tmp_path: Path) -> None:
     rows = [
         vllm(PROMPT, CALLED, conversation_id="a", mine=1),
-        vllm(OTHER, ANSWERED, conversation_id="b", mine=1),
+        vllm(OTHER_PROMPT, ANSWERED, conversation_id="b", mine=1),
         vllm(SECOND, FINAL, conversation_id="a", mine=1),
         vllm(HISTORY, FINAL, conversation_id="c", mine=1),
     ]
@@ -115,19 +115,19 @@ def test_conversations_whose_rows_alternate_are_told_apart(tmp_path: Path) -> No
 
 
 def test_rows_without_a_name_are_one_conversation_until_another_question(tmp_path: Path) -> None:
-    rows = [vllm(PROMPT, CALLED), vllm(SECOND, FINAL), vllm(OTHER, ANSWERED), vllm(PROMPT, FINAL)]
+    rows = [vllm(PROMPT, CALLED), vllm(SECOND, FINAL), vllm(OTHER_PROMPT, ANSWERED), vllm(PROMPT, FINAL)]
     report = report_of(tmp_path, rows)
     assert (report.level, report.conversations, report.compared) == ("ok", 3, 1)
     changed = [vllm(PROMPT, CALLED), vllm(SECOND.replace("Paris?", "Rome?"), FINAL)]
     assert report_of(tmp_path, changed).counts == {Cause.MESSAGE_CHANGED: 1}
     shortened = [vllm(HISTORY, FINAL), vllm(HISTORY.replace(USER, ""), FINAL)]
     assert Cause.HISTORY_TRUNCATED in report_of(tmp_path, shortened).counts
-    again = report_of(tmp_path, [vllm(PROMPT, FINAL), vllm(PROMPT, FINAL)])
-    assert again.counts == {Cause.RESAMPLED: 1}
+    resampled = report_of(tmp_path, [vllm(PROMPT, FINAL), vllm(PROMPT, FINAL)])
+    assert resampled.counts == {Cause.RESAMPLED: 1}
 
 
 def test_independent_rows_without_a_name_are_conversations_of_their_own(tmp_path: Path) -> None:
-    longer = OTHER + FINAL.replace("<|return|>", "<|end|>") + NEXT + OPEN
+    longer = OTHER_PROMPT + FINAL.replace("<|return|>", "<|end|>") + NEXT + OPEN
     report = report_of(tmp_path, [vllm(PROMPT, CALLED), vllm(longer, FINAL)])
     assert (report.level, report.conversations) == ("unknown", 2)
 
@@ -147,7 +147,7 @@ def test_interleaved_rows_without_a_name_find_their_conversations(tmp_path: Path
 
 
 def test_later_prompts_that_several_conversations_fit_ask_for_the_key(tmp_path: Path) -> None:
-    rows = [vllm(PROMPT, CALLED), vllm(OTHER, ANSWERED), vllm(PROMPT, CALLED), vllm(LOST, FINAL)]
+    rows = [vllm(PROMPT, CALLED), vllm(OTHER_PROMPT, ANSWERED), vllm(PROMPT, CALLED), vllm(LOST, FINAL)]
     report = report_of(tmp_path, rows)
     assert (report.level, report.compared, report.ambiguous) == ("unknown", 0, 1)
     assert "--group" in report.sentence
@@ -171,7 +171,7 @@ def test_prompts_whose_earlier_turns_are_not_there_are_not_ok(tmp_path: Path) ->
 
 
 def test_a_row_may_hold_several_trajectories(tmp_path: Path) -> None:
-    turns = [(PROMPT, CALLED), (OTHER, ANSWERED), (PROMPT, FINAL), (SECOND, FINAL)]
+    turns = [(PROMPT, CALLED), (OTHER_PROMPT, ANSWERED), (PROMPT, FINAL), (SECOND, FINAL)]
     lists = {
         "prompt_ids": [encode(prompt) for prompt, _ in turns],
         "completion_ids": [encode(text) for _, text in turns],
@@ -214,8 +214,8 @@ def test_padding_is_no_part_of_a_turn(tmp_path: Path, pad: int) -> None:
 @pytest.mark.parametrize("keys", [("prompt", "completion"), ("input", "output")])
 def test_texts_are_compared_where_no_ids_are(tmp_path: Path, keys: tuple[str, str]) -> None:
     def rows(*texts: tuple[str, str]) -> RolloutReport:
-        made = [dict(zip(keys, pair, strict=True)) for pair in texts]
-        (report,) = check([written(tmp_path / "texts.jsonl", made)])
+        dict_rows = [dict(zip(keys, pair, strict=True)) for pair in texts]
+        (report,) = check([written(tmp_path / "texts.jsonl", dict_rows)])
         return report
 
     extended = rows((PROMPT, CALLED), (SECOND, ANSWERED))
@@ -263,8 +263,8 @@ def test_captures_are_one_conversation_in_the_order_of_their_files(tmp_path: Pat
         save(capture(*turn), name)
     (report,) = check(names)
     assert (report.name, report.turns, report.compared) == ("3 captures", 3, 2)
-    assert [(one.turn, one.row) for one in report.breaks] == [(1, 2)]
-    assert [one.cause for one in report.breaks[0].drifts] == [Cause.ANALYSIS_LOST]
+    assert [(turn_break.turn, turn_break.row) for turn_break in report.breaks] == [(1, 2)]
+    assert [drift.cause for drift in report.breaks[0].drifts] == [Cause.ANALYSIS_LOST]
 
 
 def test_a_file_without_token_ids_is_refused_in_one_sentence(tmp_path: Path) -> None:
@@ -279,7 +279,7 @@ def test_a_file_without_token_ids_is_refused_in_one_sentence(tmp_path: Path) -> 
 
 def test_the_known_cases_are_found() -> None:
     loops, questions = check([FIXTURES / "tool-loops.jsonl", FIXTURES / "two-questions.jsonl"])
-    assert {one.conversation: one.drifts[0].cause for one in loops.breaks} == {
+    assert {turn_break.conversation: turn_break.drifts[0].cause for turn_break in loops.breaks} == {
         "reasoning-lost": Cause.ANALYSIS_LOST,
         "arguments-parsed": Cause.ARGUMENTS_REWRITTEN,
         "encoded-again": Cause.RETOKENIZED,
@@ -292,7 +292,7 @@ def test_the_known_cases_are_found() -> None:
 
 
 def test_every_key_of_the_answer_is_json() -> None:
-    rows = [one.as_row for one in check([FIXTURES / "tool-loops.jsonl"])]
+    rows = [report.as_row for report in check([FIXTURES / "tool-loops.jsonl"])]
     assert json.loads(json.dumps(rows)) == rows
     assert rows[0]["causes"]["analysis_lost"] == 1
     assert ANALYSIS.startswith("<|channel|>" + rows[0]["breaks"][0]["drifts"][0]["seen"][:10])
@@ -300,15 +300,15 @@ def test_every_key_of_the_answer_is_json() -> None:
 
 @pytest.mark.slow
 def test_conversations_that_interleave_beyond_those_held_are_counted_once(tmp_path: Path) -> None:
-    many = 4_097
-    rows = [vllm(PROMPT, CALLED, session_id=f"s{place}") for place in range(many)]
-    rows += [vllm(SECOND, FINAL, session_id=f"s{place}") for place in range(many)]
-    rows += [vllm(LOST, FINAL, session_id=f"s{many - 1}")]
+    conversation_count = 4_097
+    rows = [vllm(PROMPT, CALLED, session_id=f"s{place}") for place in range(conversation_count)]
+    rows += [vllm(SECOND, FINAL, session_id=f"s{place}") for place in range(conversation_count)]
+    rows += [vllm(LOST, FINAL, session_id=f"s{conversation_count - 1}")]
     report = report_of(tmp_path, rows)
-    assert (report.conversations, report.turns) == (many, 2 * many + 1)
-    assert (report.compared, report.forgotten) == (1, many)
-    assert [one.turn for one in report.breaks] == [2]  # turns go on counting
-    assert report.as_row["not_compared"] == many
+    assert (report.conversations, report.turns) == (conversation_count, 2 * conversation_count + 1)
+    assert (report.compared, report.forgotten) == (1, conversation_count)
+    assert [turn_break.turn for turn_break in report.breaks] == [2]  # turns go on counting
+    assert report.as_row["not_compared"] == conversation_count
     assert "4,097 later turns not compared" in report.taken
 
 

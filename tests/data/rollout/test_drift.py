@@ -31,7 +31,7 @@ def compared(prompt: str, generated: str, following: str) -> list[Drift]:
 
 
 def causes(prompt: str, generated: str, following: str) -> list[Cause]:
-    return [one.cause for one in compared(prompt, generated, following)]
+    return [drift.cause for drift in compared(prompt, generated, following)]
 
 
 def test_a_prompt_that_extends_the_tokens_has_no_drift() -> None:
@@ -43,7 +43,7 @@ def test_a_prompt_that_extends_the_tokens_has_no_drift() -> None:
 def test_what_the_template_does_after_a_final_answer_is_expected() -> None:
     dropped, replaced = compared(PROMPT, ANSWERED, HISTORY)
     assert [dropped.cause, replaced.cause] == [Cause.ANALYSIS_DROPPED, Cause.RETURN_REPLACED]
-    assert {CAUSES[one.cause].severity.value for one in (dropped, replaced)} == {"warning"}
+    assert {CAUSES[drift.cause].severity.value for drift in (dropped, replaced)} == {"warning"}
     assert dropped.token == dropped.next_token == len(encode(PROMPT)) + 1
     assert dropped.generated
     assert dropped.before.endswith("Paris?<|end|><|start|>assistant<|channel|>")
@@ -58,8 +58,8 @@ def test_the_same_reasoning_is_lost_where_the_turn_is_not_finished() -> None:
 
 def test_reasoning_of_an_earlier_turn_may_be_dropped_while_that_of_this_turn_is_lost() -> None:
     first = f"{PROMPT}{ANSWERED.replace('<|return|>', '<|end|>')}{NEXT}{OPEN}"
-    found = causes(first, CALLED, f"{HISTORY}{CALL}{RESULT}{OPEN}")
-    assert found == [Cause.ANALYSIS_DROPPED, Cause.ANALYSIS_LOST]
+    drift_causes = causes(first, CALLED, f"{HISTORY}{CALL}{RESULT}{OPEN}")
+    assert drift_causes == [Cause.ANALYSIS_DROPPED, Cause.ANALYSIS_LOST]
 
 
 @pytest.mark.parametrize(
@@ -81,21 +81,21 @@ def test_the_same_text_in_other_tokens() -> None:
     prompt, following = encode(PROMPT), encode(f"{PROMPT}{ANALYSIS}{OPEN}{CALL}{RESULT}{OPEN}")
     head, tail = encode("<|channel|>analysis<|message|>"), encode(f"<|end|>{OPEN}{CALL}")
     split = [*encode_plain("Nee"), *encode_plain("d the wea"), *encode_plain("ther.")]
-    (found,) = drifts(Turn(prompt=prompt, generated=[*head, *split, *tail]), following)
-    assert found.cause is Cause.RETOKENIZED
-    assert found.token == len(prompt) + len(head)
-    assert found.note == f"{len(split)} tokens became {len(encode_plain('Need the weather.'))}."
-    assert found.seen.startswith("Need the weather.<|end|>")
-    assert found.following.startswith("Need the weather.<|end|>")
+    (drift,) = drifts(Turn(prompt=prompt, generated=[*head, *split, *tail]), following)
+    assert drift.cause is Cause.RETOKENIZED
+    assert drift.token == len(prompt) + len(head)
+    assert drift.note == f"{len(split)} tokens became {len(encode_plain('Need the weather.'))}."
+    assert drift.seen.startswith("Need the weather.<|end|>")
+    assert drift.following.startswith("Need the weather.<|end|>")
 
 
 def test_the_same_text_in_other_tokens_outside_harmony() -> None:
     parts = encode_plain("The wea"), encode_plain("ther is")
-    whole = encode_plain("The weather is fine.")
-    (found,) = drifts(Turn(prompt=parts[0], generated=parts[1]), whole)
-    assert found.cause is Cause.RETOKENIZED
-    (other,) = drifts(Turn(prompt=parts[0], generated=encode_plain("ther was")), whole)
-    assert other.cause is Cause.MESSAGE_CHANGED
+    following = encode_plain("The weather is fine.")
+    (retokenized,) = drifts(Turn(prompt=parts[0], generated=parts[1]), following)
+    assert retokenized.cause is Cause.RETOKENIZED
+    (changed,) = drifts(Turn(prompt=parts[0], generated=encode_plain("ther was")), following)
+    assert changed.cause is Cause.MESSAGE_CHANGED
 
 
 @pytest.mark.parametrize(
@@ -119,25 +119,25 @@ def test_the_same_text_in_other_tokens_outside_harmony() -> None:
     ],
 )
 def test_what_changed_between_the_turns(old: str, new: str, expected: Cause) -> None:
-    whole = f"{PROMPT}{CALLED}{RESULT}{OPEN}"
-    (found,) = compared(PROMPT, CALLED, whole.replace(old, new, 1))
-    assert found.cause is expected
-    seen, following = encode(PROMPT + CALLED), encode(whole.replace(old, new, 1))
-    assert seen[: found.token] == following[: found.next_token]
-    assert seen[found.token] != following[found.next_token]
-    assert found.generated == (old not in PROMPT)
+    next_prompt = f"{PROMPT}{CALLED}{RESULT}{OPEN}"
+    (drift,) = compared(PROMPT, CALLED, next_prompt.replace(old, new, 1))
+    assert drift.cause is expected
+    turn_ids, following = encode(PROMPT + CALLED), encode(next_prompt.replace(old, new, 1))
+    assert turn_ids[: drift.token] == following[: drift.next_token]
+    assert turn_ids[drift.token] != following[drift.next_token]
+    assert drift.generated == (old not in PROMPT)
 
 
 def test_white_space_that_was_stripped_is_said() -> None:
-    (found,) = compared(PROMPT, ANSWERED.replace("Paris.", "Paris. \n"), f"{PROMPT}{ANSWERED}{NEXT}{OPEN}")
-    assert (found.cause, found.note) == (Cause.MESSAGE_TRUNCATED, "Only white space differs.")
+    (drift,) = compared(PROMPT, ANSWERED.replace("Paris.", "Paris. \n"), f"{PROMPT}{ANSWERED}{NEXT}{OPEN}")
+    assert (drift.cause, drift.note) == (Cause.MESSAGE_TRUNCATED, "Only white space differs.")
 
 
 def test_the_oldest_messages_are_gone() -> None:
     last = f"{NEXT}{OPEN}{FINAL.replace('<|return|>', '<|end|>')}"
     prompt = f"{SYSTEM}{USER}{last}{NEXT}{OPEN}"
-    (found,) = compared(prompt, FINAL, f"{SYSTEM}{last}{NEXT}{OPEN}{FINAL}{NEXT}{OPEN}")
-    assert (found.cause, found.generated) == (Cause.HISTORY_TRUNCATED, False)
+    (drift,) = compared(prompt, FINAL, f"{SYSTEM}{last}{NEXT}{OPEN}{FINAL}{NEXT}{OPEN}")
+    assert (drift.cause, drift.generated) == (Cause.HISTORY_TRUNCATED, False)
 
 
 def test_the_last_response_is_missing() -> None:
@@ -159,13 +159,15 @@ def test_several_drifts_are_told_in_token_order() -> None:
 
 def opened(messages: list[Message]) -> list[int]:
     """The prompt of a history as the chat template makes it: without reasoning before the last answer."""
-    finals = [place for place, one in enumerate(messages) if one.channel == "final"]
+    finals = [place for place, message in enumerate(messages) if message.channel == "final"]
     last = max(finals, default=-1)
-    kept = [one for place, one in enumerate(messages) if place > last or one.channel != "analysis"]
+    remaining = [
+        message for place, message in enumerate(messages) if place > last or message.channel != "analysis"
+    ]
     config = RenderConversationConfig(auto_drop_analysis=False)
     return list(
         encoding().render_conversation_for_completion(
-            Conversation.from_messages(kept), Role.ASSISTANT, config
+            Conversation.from_messages(remaining), Role.ASSISTANT, config
         )
     )
 
@@ -182,10 +184,12 @@ def test_rollouts_rendered_by_the_reference_library_drift_only_as_expected() -> 
             ):
                 prompt = opened(messages[:place])
                 if before is not None:
-                    found = {one.cause for one in drifts(before, prompt)}
+                    drift_causes = {drift.cause for drift in drifts(before, prompt)}
                     finished = messages[place - 1].author.role is Role.USER
-                    assert found <= ({Cause.ANALYSIS_DROPPED, Cause.RETURN_REPLACED} if finished else set())
-                    assert (Cause.RETURN_REPLACED in found) == finished
+                    assert drift_causes <= (
+                        {Cause.ANALYSIS_DROPPED, Cause.RETURN_REPLACED} if finished else set()
+                    )
+                    assert (Cause.RETURN_REPLACED in drift_causes) == finished
                     compared_turns += 1
                 before = Turn(prompt=prompt, generated=generated(messages[place:]))
     assert compared_turns > 150
@@ -206,26 +210,26 @@ def generated(messages: list[Message]) -> list[int]:
 def test_the_library_brings_reasoning_back_within_a_later_turn() -> None:
     """It drops reasoning only where the last message of the assistant is an answer."""
 
-    def said(channel: str, text: str) -> Message:
+    def message(channel: str, text: str) -> Message:
         return Message.from_role_and_content(Role.ASSISTANT, text).with_channel(channel)
 
-    call = said("commentary", "{}").with_recipient("functions.f").with_content_type("json")
+    call = message("commentary", "{}").with_recipient("functions.f").with_content_type("json")
     history = [
         Message.from_role_and_content(Role.USER, "Hi"),
-        said("analysis", "Greet."),
-        said("final", "Hello."),
+        message("analysis", "Greet."),
+        message("final", "Hello."),
         Message.from_role_and_content(Role.USER, "Weather?"),
     ]
     render = encoding().render_conversation_for_completion
     first = render(Conversation.from_messages(history), Role.ASSISTANT)
     second = render(Conversation.from_messages([*history, call]), Role.ASSISTANT)
-    (found,) = drifts(Turn(prompt=first, generated=list(encoding().render(call))[2:]), second)
-    assert (found.cause, found.message) == (Cause.MESSAGE_ADDED, "assistant, analysis")
+    (drift,) = drifts(Turn(prompt=first, generated=list(encoding().render(call))[2:]), second)
+    assert (drift.cause, drift.message) == (Cause.MESSAGE_ADDED, "assistant, analysis")
 
 
 def test_every_cause_has_a_row_and_rows_are_json() -> None:
     assert set(CAUSES) == set(Cause)
-    (row, _) = [one.as_row for one in compared(PROMPT, ANSWERED, HISTORY)]
+    (row, _) = [drift.as_row for drift in compared(PROMPT, ANSWERED, HISTORY)]
     assert json.loads(json.dumps(row)) == row
     assert (row["cause"], row["expected"], row["message"]) == (
         "analysis_dropped",

@@ -29,27 +29,27 @@ def library(out: Path) -> Iterator[Library]:
         yield library
 
 
-def kept(library: Library, text: str) -> set[str]:
+def matching(library: Library, text: str) -> set[str]:
     return {row["id"] for row in library.rows(text, limit=1000)}
 
 
 def amount(library: Library, text: str) -> int:
-    return len(kept(library, text))
+    return len(matching(library, text))
 
 
 def test_questions_about_findings(library: Library, out: Path) -> None:
     findings = rows_in(out, Table.FINDINGS)
-    everything = amount(library, "")
+    all_captures = amount(library, "")
     dropped, misrouted = amount(library, "kind = 'dropped'"), amount(library, "kind = 'misrouted'")
-    both = amount(library, "finding(kind = 'dropped') AND finding(kind = 'misrouted')")
-    assert 0 < both <= min(dropped, misrouted) < everything
-    assert amount(library, "kind = 'dropped' OR kind = 'misrouted'") == dropped + misrouted - both
+    with_both = amount(library, "finding(kind = 'dropped') AND finding(kind = 'misrouted')")
+    assert 0 < with_both <= min(dropped, misrouted) < all_captures
+    assert amount(library, "kind = 'dropped' OR kind = 'misrouted'") == dropped + misrouted - with_both
     assert amount(library, "kind = 'dropped' AND kind = 'misrouted'") == 0
-    assert amount(library, "NOT finding(kind = 'dropped')") == everything - dropped
-    assert kept(library, "NOT kind = 'dropped'") == {
+    assert amount(library, "NOT finding(kind = 'dropped')") == all_captures - dropped
+    assert matching(library, "NOT kind = 'dropped'") == {
         row["capture"] for row in findings if row["kind"] != "dropped"
     }
-    assert kept(library, "kind = 'dropped' AND channel = 'final'") == {
+    assert matching(library, "kind = 'dropped' AND channel = 'final'") == {
         row["capture"] for row in findings if (row["kind"], row["channel"]) == ("dropped", "final")
     }
     assert library.is_expression("tokens >= null")
@@ -69,13 +69,13 @@ def test_questions_about_findings(library: Library, out: Path) -> None:
     ],
 )
 def test_old_filters_keep_their_meaning(old: str, sql: str, library: Library) -> None:
-    assert kept(library, old) == kept(library, sql) != set()
+    assert matching(library, old) == matching(library, sql) != set()
 
 
 def test_versions_are_compared_by_their_numbers(library: Library) -> None:
-    assert kept(library, "version < '0.14'") == kept(library, "version = '0.13.0'") != set()
-    assert kept(library, "'0.9' < version") == kept(library, "version IS NOT NULL")
-    assert kept(library, "version BETWEEN '0.9' AND '0.13.0'") == kept(library, "version < '0.14'")
+    assert matching(library, "version < '0.14'") == matching(library, "version = '0.13.0'") != set()
+    assert matching(library, "'0.9' < version") == matching(library, "version IS NOT NULL")
+    assert matching(library, "version BETWEEN '0.9' AND '0.13.0'") == matching(library, "version < '0.14'")
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_what_is_no_single_expression_is_searched_as_words(text: str, library: L
 
 def test_a_comment_or_a_last_semicolon_changes_nothing(library: Library) -> None:
     for text in ("tokens > 5 -- )", "tokens > 5;", "(tokens > 5) /* x */"):
-        assert kept(library, text) == kept(library, "tokens > 5")
+        assert matching(library, text) == matching(library, "tokens > 5")
 
 
 def test_what_is_nested_deeply_is_answered_or_rejected(library: Library) -> None:
@@ -231,9 +231,9 @@ def test_the_questions_of_a_page_share_one_budget_of_time(library: Library) -> N
 
 
 def test_words_are_searched_in_captures_and_findings(library: Library) -> None:
-    assert kept(library, "TOOL  leak call") == kept(library, "mentions('tool call leak')") != set()
-    assert kept(library, "dropped") >= kept(library, "kind = 'dropped'") != set()
-    assert kept(library, "vllm nowhere-at-all") == set()
+    assert matching(library, "TOOL  leak call") == matching(library, "mentions('tool call leak')") != set()
+    assert matching(library, "dropped") >= matching(library, "kind = 'dropped'") != set()
+    assert matching(library, "vllm nowhere-at-all") == set()
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,11 @@ def test_words_are_searched_in_captures_and_findings(library: Library) -> None:
 def test_a_group_narrows_any_filter(words: str, narrower: str, library: Library) -> None:
     assert library.narrowed(words, "kind", "misrouted") == narrower
     assert library.narrowed(narrower, "kind", "misrouted") == narrower
-    assert kept(library, narrower) == kept(library, words) & kept(library, "kind = 'misrouted'") != set()
+    assert (
+        matching(library, narrower)
+        == matching(library, words) & matching(library, "kind = 'misrouted'")
+        != set()
+    )
 
 
 def test_groups_without_a_value_narrow_too(library: Library) -> None:

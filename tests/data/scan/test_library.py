@@ -49,14 +49,14 @@ def test_groups_are_those_of_the_rows(by: str, out: Path, library: Library) -> N
     if GROUPS[by].table is Table.CAPTURES:
         expected = Counter(row[by] for row in captures if row["verdict"] != "unread")
     else:
-        found = {(row["capture"], row[by]) for row in rows_in(out, Table.FINDINGS)}
-        expected = Counter(value for _, value in found)
+        pairs = {(row["capture"], row[by]) for row in rows_in(out, Table.FINDINGS)}
+        expected = Counter(value for _, value in pairs)
     groups = library.groups(by)
-    assert Counter({one.value: one.counts.captures for one in groups}) == expected
+    assert Counter({group.value: group.counts.captures for group in groups}) == expected
     if by in {"version", "day"}:
-        known = [one.value for one in groups if one.value is not None]
+        known = [group.value for group in groups if group.value is not None]
         assert known == sorted(
-            known, key=lambda told: [int(part) for part in str(told).replace("-", ".").split(".")]
+            known, key=lambda version: [int(part) for part in str(version).replace("-", ".").split(".")]
         )
 
 
@@ -76,19 +76,19 @@ def test_the_worst_come_first(library: Library) -> None:
 
 
 def test_the_summary_counts_captures_findings_and_versions(out: Path, library: Library) -> None:
-    found = summarise(library)
+    summary = summarise(library)
     findings = rows_in(out, Table.FINDINGS)
-    assert {one.value: one.findings for one in found.kinds} == Counter(row["kind"] for row in findings)
-    assert sum(found.severities.values()) == len(findings)
-    for one in found.kinds:
-        assert sum(captures for _, captures in one.versions) == one.captures
-    assert all(cause_title(one.value) for one in found.causes)
+    assert {kind.value: kind.findings for kind in summary.kinds} == Counter(row["kind"] for row in findings)
+    assert sum(summary.severities.values()) == len(findings)
+    for kind in summary.kinds:
+        assert sum(captures for _, captures in kind.versions) == kind.captures
+    assert all(cause_title(cause.value) for cause in summary.causes)
     assert cause_title("no such issue") == ""
-    assert all(cause_fix(one.value, one.releases) for one in found.causes)
+    assert all(cause_fix(cause.value, cause.releases) for cause in summary.causes)
     assert cause_fix("no such issue", ["0.14.1"]) == ""
-    assert len(found.unread) == 2
+    assert len(summary.unread) == 2
     assert summarise(library, "model = 'nobody'").sentence == "No capture matches the filter."
-    clean = found.counts.clean
+    clean = summary.counts.clean
     assert summarise(library, "verdict = 'clean'").sentence == f"None of {clean} captures has errors."
     assert summarise(library, "verdict = 'unread' OR tokens > 1e9").sentence == "2 files could not be read."
     deep = "not " * 38 + "verdict = 'unread'"
@@ -216,10 +216,10 @@ def test_columns_of_another_type_are_said(value: object, tmp_path: Path) -> None
     table = pq.read_table(part)
     at = table.column_names.index("path")
     pq.write_table(table.set_column(at, "path", pa.array([value])), part)
-    done = inspector("library", tmp_path, "--rows", "3")
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"inspector: {tmp_path}: the rows cannot be read (".encode())
-    assert b"the column path of captures is " in done.stderr
+    completed = inspector("library", tmp_path, "--rows", "3")
+    assert completed.returncode == 2
+    assert completed.stderr.startswith(f"inspector: {tmp_path}: the rows cannot be read (".encode())
+    assert b"the column path of captures is " in completed.stderr
 
 
 def test_only_columns_of_the_tables_become_sql(library: Library) -> None:

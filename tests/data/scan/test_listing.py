@@ -28,15 +28,15 @@ def names(*places: str | Path, but: Path | None = None) -> list[str]:
 
 
 def test_a_folder_is_read_with_its_folders_and_without_what_is_no_capture(tmp_path: Path) -> None:
-    kept = ["a.jsonl", "b.json.gz", "deep/c.txt", "deep/d.har", "stream.zst"]
+    listed = ["a.jsonl", "b.json.gz", "deep/c.txt", "deep/d.har", "stream.zst"]
     hidden = [".hidden.jsonl", ".git/e.json"]
-    for name in (*kept, *hidden, "README.md", "deep/table.csv.gz", "run.jsonl.part", "plain"):
+    for name in (*listed, *hidden, "README.md", "deep/table.csv.gz", "run.jsonl.part", "plain"):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_text("x")
     ignored = Counter[str]()
-    found = items_of(tmp_path, ignored=ignored)
-    assert [item.name for item in found] == ["a.jsonl", "b.json.gz", "c.txt", "d.har", "stream.zst"]
+    items = items_of(tmp_path, ignored=ignored)
+    assert [item.name for item in items] == ["a.jsonl", "b.json.gz", "c.txt", "d.har", "stream.zst"]
     assert dict(ignored) == {".md": 1, ".gz": 1, ".part": 1, "no ending": 1}
 
 
@@ -62,11 +62,11 @@ def test_links_that_go_in_circles_end(tmp_path: Path) -> None:
     (tmp_path / "in" / "self.json").symlink_to(tmp_path / "in" / "self.json")
     (tmp_path / "in" / "gone.json").symlink_to(tmp_path / "nothing")
     (tmp_path / "in" / "other.json").symlink_to(path)
-    found = {item.name: item.trouble for item in items_of(tmp_path / "in")}
-    assert sorted(found) == ["gone.json", "ids-0000.json", "other.json", "self.json"]
-    assert "No such file" in found["gone.json"]
-    assert "Too many levels" in found["self.json"]
-    assert not found["other.json"]
+    trouble_of = {item.name: item.trouble for item in items_of(tmp_path / "in")}
+    assert sorted(trouble_of) == ["gone.json", "ids-0000.json", "other.json", "self.json"]
+    assert "No such file" in trouble_of["gone.json"]
+    assert "Too many levels" in trouble_of["self.json"]
+    assert not trouble_of["other.json"]
 
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
@@ -83,11 +83,11 @@ def test_a_file_that_became_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
         "from inspector.data.scan.items import ItemReader, ScanItem\n"
         "ItemReader().content(ScanItem(sys.argv[1], None, 9, 'before'))"
     )
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", code, pipe],
         cwd=ROOT, capture_output=True, timeout=30, check=False,
     )  # fmt: skip
-    assert b"StoreError: pipe.jsonl: cannot be read (it is not a regular file)" in done.stderr
+    assert b"StoreError: pipe.jsonl: cannot be read (it is not a regular file)" in completed.stderr
 
 
 KERNEL_LOG = "/proc/kmsg"
@@ -97,8 +97,8 @@ KERNEL_LOG = "/proc/kmsg"
 def test_a_regular_file_whose_read_waits_is_not_waited_for(tmp_path: Path) -> None:
     for name in ("named.json", "unnamed.log", "archive.zip"):
         (tmp_path / name).symlink_to(KERNEL_LOG)
-    done = inspector("scan", tmp_path, "--out", tmp_path / "out", "--jobs", "1")
-    assert done.returncode == 2, done.stderr.decode()
+    completed = inspector("scan", tmp_path, "--out", tmp_path / "out", "--jobs", "1")
+    assert completed.returncode == 2, completed.stderr.decode()
     assert {row["name"]: row["verdict"] for row in rows_in(tmp_path / "out")} == {
         "named.json": "unread",
         "unnamed.log": "unread",
@@ -149,13 +149,13 @@ def test_the_last_of_two_members_with_one_name_counts(tmp_path: Path) -> None:
 
 
 def test_an_archive_that_was_replaced_is_opened_anew(tmp_path: Path) -> None:
-    reader, told = ItemReader(), list[bytes]()
+    reader, contents = ItemReader(), list[bytes]()
     for content in (b"[200002]", b"[1, 200002]"):
         with zipfile.ZipFile(tmp_path / "new", "w") as archive:
             archive.writestr("a.json", content)
         (tmp_path / "new").rename(tmp_path / "x.zip")
-        told += map(reader.content, items_of(tmp_path / "x.zip"))
-    assert told == [b"[200002]", b"[1, 200002]"]
+        contents += map(reader.content, items_of(tmp_path / "x.zip"))
+    assert contents == [b"[200002]", b"[1, 200002]"]
     reader.close()
 
 
@@ -164,11 +164,11 @@ def test_members_of_an_archive_are_items_and_nothing_is_extracted(tmp_path: Path
     with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
         for name in ("a/ids.json", "../../escape.json", "etc/ids.json", "README.md"):
             archive.write(path, name)
-    found = items_of(tmp_path / "all.zip")
-    assert [item.member for item in found] == ["../../escape.json", "a/ids.json", "etc/ids.json"]
-    assert {ItemReader().content(item) for item in found} == {path.read_bytes()}
-    assert {item.stamp[:6] for item in found} == {"crc32 "}
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["all.zip", "in"]
+    items = items_of(tmp_path / "all.zip")
+    assert [item.member for item in items] == ["../../escape.json", "a/ids.json", "etc/ids.json"]
+    assert {ItemReader().content(item) for item in items} == {path.read_bytes()}
+    assert {item.stamp[:6] for item in items} == {"crc32 "}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["all.zip", "in"]
 
 
 class Web(MemoryFileSystem):  # type: ignore[misc]
@@ -185,13 +185,13 @@ class Web(MemoryFileSystem):  # type: ignore[misc]
 
 def test_a_folder_of_a_web_server_is_no_file() -> None:
     fsspec.register_implementation("webtest", Web, clobber=True)
-    found, single = remote_files("webtest://web-test/")
-    assert ([name for name, _, _ in found], single) == (
+    files, single = remote_files("webtest://web-test/")
+    assert ([name for name, _, _ in files], single) == (
         ["webtest://web-test/a.json", "webtest://web-test/b.json"],
         False,
     )
-    [one], single = remote_files("webtest://web-test/a.json")
-    assert (one[1:], single) == ((9, "today"), True)
+    [file], single = remote_files("webtest://web-test/a.json")
+    assert (file[1:], single) == ((9, "today"), True)
 
 
 class FromStart(MemoryFileSystem):  # type: ignore[misc]
@@ -206,11 +206,11 @@ class FromStart(MemoryFileSystem):  # type: ignore[misc]
     def _open(self, path: str, *arguments: Any, **options: Any) -> Any:
         content = BytesIO(super()._open(path, *arguments, **options).read())
 
-        class Stream(BufferedReader):
+        class UnseekableStream(BufferedReader):
             def seek(self, *_: int) -> int:
                 raise ValueError("Cannot seek streaming HTTP file")
 
-        return Stream(content)
+        return UnseekableStream(content)
 
 
 def test_an_archive_of_a_server_that_sends_no_parts_is_fetched_whole(
@@ -251,11 +251,11 @@ def test_remote_places_are_listed_and_read_and_archives_in_them(tmp_path: Path) 
         store.pipe_file(f"/archive-test/{name}", content)
     try:
         ignored = Counter[str]()
-        found = items_of("memory://archive-test/runs", ignored=ignored)
-        assert [item.name for item in found] == ["a.json", "inside.json", "b.json"]
+        items = items_of("memory://archive-test/runs", ignored=ignored)
+        assert [item.name for item in items] == ["a.json", "inside.json", "b.json"]
         assert dict(ignored) == {".md": 1}
         reader = ItemReader()
-        assert {reader.content(item) for item in found} == {path.read_bytes()}
+        assert {reader.content(item) for item in items} == {path.read_bytes()}
         reader.close()
         assert names("memory://archive-test/runs/*.json") == ["a.json"]
         [[_, size, stamp]], single = remote_files("memory://archive-test/runs/a.json")

@@ -37,11 +37,11 @@ def test_scans_of_the_captures_folder_and_of_the_setting_are_offered(
     for out in outs.split():
         scanned(tmp_path / out, tmp_path / "in")
     monkeypatch.setenv("HARMONY_INSPECTOR_CAPTURES", str(tmp_path / "captures"))
-    told = [
+    configured = [
         tmp_path / name
         for name in ("runs", "single", "elsewhere/one", "other/elsewhere", "hidden", "runs/one", "none")
     ]
-    monkeypatch.setenv("HARMONY_INSPECTOR_SCANS", os.pathsep.join(map(str, told)))
+    monkeypatch.setenv("HARMONY_INSPECTOR_SCANS", os.pathsep.join(map(str, configured)))
     offered = offered_scans()
     names = ["scan", "one", "two", "single", "elsewhere/one", "other/elsewhere/one", "example"]
     assert list(offered) == names

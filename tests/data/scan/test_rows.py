@@ -17,42 +17,42 @@ from inspector.inspection.inspection import inspect
 from inspector.views.rows import audit_dict
 from tests.support.archives import IDS, as_dicts, items_of
 from tests.support.builtin import CAPTURES as BUILT_IN
-from tests.support.builtin import WHOLE
+from tests.support.builtin import COMPLETE_CHAT
 
 
 def test_rows_have_what_audit_prints() -> None:
-    for one in builtin():
-        [item] = items_of(one.path)
+    for fixture in builtin():
+        [item] = items_of(fixture.path)
         [row], findings = as_dicts(rows_of(item, ItemReader()))
-        told = audit_dict(inspect(load(one.path)))
-        assert row["verdict"] == told["verdict"]["level"] == one.verdict
-        assert row["sentence"] == told["verdict"]["sentence"]
-        assert row["evidence"] == told["evidence"]
-        assert row["endpoint"] == told["endpoint"]
-        assert row["version"] == told["server_version"] == one.server_version
-        assert row["model"] == told["model"]
-        assert row["finish_reason"] == told["finish_reason"]
-        assert row["tokens"] == (told["tokens"]["count"] or None)
-        assert row["cause"] == (told["verdict"]["cause"] or {"id": None})["id"]
-        assert row["digest"] == digest_of(one.path.read_bytes())
-        assert row["size"] == one.path.stat().st_size
-        assert row["errors"] == sum(found["severity"] == "error" for found in told["findings"])
-        assert row["findings"] == len(findings) == len(told["findings"])
-        for place, (found, expected) in enumerate(zip(findings, told["findings"], strict=True), 1):
-            assert (found["capture"], found["place"]) == (row["id"], place)
+        audited = audit_dict(inspect(load(fixture.path)))
+        assert row["verdict"] == audited["verdict"]["level"] == fixture.verdict
+        assert row["sentence"] == audited["verdict"]["sentence"]
+        assert row["evidence"] == audited["evidence"]
+        assert row["endpoint"] == audited["endpoint"]
+        assert row["version"] == audited["server_version"] == fixture.server_version
+        assert row["model"] == audited["model"]
+        assert row["finish_reason"] == audited["finish_reason"]
+        assert row["tokens"] == (audited["tokens"]["count"] or None)
+        assert row["cause"] == (audited["verdict"]["cause"] or {"id": None})["id"]
+        assert row["digest"] == digest_of(fixture.path.read_bytes())
+        assert row["size"] == fixture.path.stat().st_size
+        assert row["errors"] == sum(finding["severity"] == "error" for finding in audited["findings"])
+        assert row["findings"] == len(findings) == len(audited["findings"])
+        for place, (finding, expected) in enumerate(zip(findings, audited["findings"], strict=True), 1):
+            assert (finding["capture"], finding["place"]) == (row["id"], place)
             for key in ("kind", "code", "severity", "field", "choice", "delivered_in", "token_end"):
-                assert found[key] == expected[key]
-            assert found["token"] == expected["token_start"]
-            assert found["event"] == expected["event_start"]
-            assert found["message"] == expected["explanation"]
-            assert found["finding_cause"] == (expected["cause"] or {"id": None})["id"]
-            assert found["position"] is None or 0 <= found["position"] <= 1
+                assert finding[key] == expected[key]
+            assert finding["token"] == expected["token_start"]
+            assert finding["event"] == expected["event_start"]
+            assert finding["message"] == expected["explanation"]
+            assert finding["finding_cause"] == (expected["cause"] or {"id": None})["id"]
+            assert finding["position"] is None or 0 <= finding["position"] <= 1
 
 
 def test_a_leak_has_its_channel_and_position() -> None:
     [item] = items_of(FIXTURES / "chat-tool-call-leak-vllm-0.14.1.jsonl")
     [row], findings = as_dicts(rows_of(item, ItemReader()))
-    assert [(one["kind"], one["channel"], one["token"]) for one in findings] == [
+    assert [(finding["kind"], finding["channel"], finding["token"]) for finding in findings] == [
         ("misrouted", "analysis", 4),
         ("dropped", "commentary", 21),
         ("invalid_tool_arguments", "commentary", 21),
@@ -73,13 +73,15 @@ def test_a_file_of_several_captures_has_a_row_for_each(tmp_path: Path) -> None:
 
 
 def test_times_are_utc_and_odd_ones_are_unknown(tmp_path: Path) -> None:
-    for told, expected in {
+    for started_at, expected in {
         "2026-11-22T01:30:00+02:00": datetime(2026, 11, 21, 23, 30),
         "2026-11-22T01:30:00": datetime(2026, 11, 22, 1, 30),
         "0001-01-01T00:00:00+14:00": None,
         "yesterday": None,
     }.items():
-        capture = replace(BUILT_IN[WHOLE], header=replace(BUILT_IN[WHOLE].header, started_at=told))
+        capture = replace(
+            BUILT_IN[COMPLETE_CHAT], header=replace(BUILT_IN[COMPLETE_CHAT].header, started_at=started_at)
+        )
         save(capture, tmp_path / "x.jsonl")
         [item] = items_of(tmp_path / "x.jsonl")
         [row], _ = as_dicts(rows_of(item, ItemReader()))
@@ -108,8 +110,8 @@ def test_what_cannot_be_read_is_a_row_with_its_error(tmp_path: Path) -> None:
         assert not row["error"].startswith(name)
         assert row["digest"] == digest_of(content)
         assert findings == []
-    gone = ScanItem(str(tmp_path / "gone.json"), None, 1, "1")
-    [row], _ = as_dicts(rows_of(gone, ItemReader()))
+    missing = ScanItem(str(tmp_path / "gone.json"), None, 1, "1")
+    [row], _ = as_dicts(rows_of(missing, ItemReader()))
     assert row["error"] == "no such file; check the name"
     assert row["digest"] is None
 
@@ -124,8 +126,10 @@ def test_names_and_texts_that_utf8_cannot_hold_become_text(tmp_path: Path) -> No
     assert open_row(row).header == load(raw).header
     assert items_of(row["path"]) == [item]
     (tmp_path / "\\xff\\xfe.json").write_text("[200002]")  # looks the same where bytes are escaped
-    assert len({one.key for one in items_of(tmp_path)}) == 2
-    capture = replace(BUILT_IN[WHOLE], header=replace(BUILT_IN[WHOLE].header, model="m\ud800" * 200))
+    assert len({item.key for item in items_of(tmp_path)}) == 2
+    capture = replace(
+        BUILT_IN[COMPLETE_CHAT], header=replace(BUILT_IN[COMPLETE_CHAT].header, model="m\ud800" * 200)
+    )
     save(capture, tmp_path / "x.jsonl")
     [item] = items_of(tmp_path / "x.jsonl")
     [row], _ = as_dicts(rows_of(item, ItemReader()))
@@ -140,11 +144,13 @@ def test_columns_are_named_once_and_documented() -> None:
 
 
 def test_versions_sort_by_their_numbers() -> None:
-    told = ["0.9", "0.9.1", "0.10.0rc1", "0.10.2", "v0.11", "1", "1.0.0.5", "dev", "master"]
-    assert sorted(set(told), key=version_order) == told
+    versions = ["0.9", "0.9.1", "0.10.0rc1", "0.10.2", "v0.11", "1", "1.0.0.5", "dev", "master"]
+    assert sorted(set(versions), key=version_order) == versions
     assert version_order("0.10") == version_order("0.10.0")
 
 
 def test_keys_of_other_files_differ() -> None:
-    keys = {capture_key(*one) for one in (("a", None, 1), ("a", "b", 1), ("a\0b", None, 1), ("a", None, 11))}
+    keys = {
+        capture_key(*place) for place in (("a", None, 1), ("a", "b", 1), ("a\0b", None, 1), ("a", None, 11))
+    }
     assert len(keys) == 4

@@ -36,8 +36,8 @@ def test_a_second_scan_reads_what_changed_and_drops_what_is_gone(tmp_path: Path)
     first.write_text("[200002]")
     second.unlink()
     (tmp_path / "in" / "new.json").write_text("no capture")
-    far = scan([], out, jobs=1)
-    assert (far.files, far.skipped, far.removed, far.unread) == (2, 3, 1, 1)
+    progress = scan([], out, jobs=1)
+    assert (progress.files, progress.skipped, progress.removed, progress.unread) == (2, 3, 1, 1)
     after = {row["name"]: row for row in rows_in(out)}
     assert list(after) == ["ids-0000.json", "ids-0002.json", "ids-0003.json", "ids-0004.json", "new.json"]
     assert after["ids-0000.json"]["tokens"] == 1
@@ -174,27 +174,27 @@ def test_a_scan_that_was_killed_goes_on_and_leaves_no_process(tmp_path: Path) ->
     out, script = tmp_path / "out", tmp_path / "killed.py"
     script.write_text(KILLED)
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, script, tmp_path / "in", out],
         env=environment, capture_output=True, timeout=180, check=False,
     )  # fmt: skip
     # Its processes have standard error too: it is at its end only when all of them have ended.
-    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+    assert completed.returncode == -signal.SIGKILL, completed.stderr.decode()
     manifest = read_manifest(out)
     assert manifest.finished_at is None
-    kept = len(rows_in(out))
-    assert 0 < kept < 300
+    stored = len(rows_in(out))
+    assert 0 < stored < 300
     (out / "captures-999999.parquet.0a1b2c3d.part").write_bytes(b"PAR1 what a kill cut off")
     (out / "findings-999998.parquet").write_bytes(b"PAR1 what no list names")
 
-    far = scan([str(tmp_path / "in")], out, jobs=1)
-    assert (far.skipped, far.files) == (kept, 300 - kept)
+    progress = scan([str(tmp_path / "in")], out, jobs=1)
+    assert (progress.skipped, progress.files) == (stored, 300 - stored)
     assert rows_in(out) == scanned(tmp_path / "anew", tmp_path / "in")
     assert read_manifest(out).finished_at is not None
     assert not [path for path in out.iterdir() if "99999" in path.name]
 
 
-def ends_with_one(batch: Sequence[ScanItem]) -> Rows:
+def exit_on_bad_item(batch: Sequence[ScanItem]) -> Rows:
     """What the system does to a process that needs too much memory."""
     if any(item.name == "ids-0003.json" for item in batch):
         os.kill(os.getpid(), signal.SIGKILL)
@@ -206,13 +206,13 @@ def test_a_process_that_ends_takes_only_its_file_along(tmp_path: Path) -> None:
     id_lists(tmp_path / "in", 8)
     items = items_of(tmp_path / "in")
     batches = [items[start : start + 4] for start in range(0, 8, 4)]
-    rows = [row for _, some in pooled(batches, 1, ends_with_one) for row in some.captures]
-    expected = [row for _, some in here(batches) for row in some.captures]
+    rows = [row for _, batch_rows in pooled(batches, 1, exit_on_bad_item) for row in batch_rows.captures]
+    expected = [row for _, batch_rows in here(batches) for row in batch_rows.captures]
     assert len(rows) == 8
     alike = {row[0]: row for row in expected}
-    other = [row for row in rows if row != alike[row[0]]]
-    assert [row[4] for row in other] == ["ids-0003.json"]
-    assert "was killed, probably for lack of memory" in other[0][-1]
+    differing = [row for row in rows if row != alike[row[0]]]
+    assert [row[4] for row in differing] == ["ids-0003.json"]
+    assert "was killed, probably for lack of memory" in differing[0][-1]
 
 
 def test_processes_that_cannot_start_are_no_fault_of_a_file(
@@ -228,12 +228,12 @@ def test_processes_that_cannot_start_are_no_fault_of_a_file(
 def test_an_interrupt_keeps_what_was_read(tmp_path: Path) -> None:
     id_lists(tmp_path / "in", 200)
 
-    def tell(far: Progress) -> None:
-        if far.done:
+    def on_progress(progress: Progress) -> None:
+        if progress.done:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        scan([str(tmp_path / "in")], tmp_path / "out", jobs=1, tell=tell)
+        scan([str(tmp_path / "in")], tmp_path / "out", jobs=1, tell=on_progress)
     read = len(rows_in(tmp_path / "out"))
     assert 0 < read < 200
     assert scan([], tmp_path / "out", jobs=1).skipped == read
@@ -241,33 +241,33 @@ def test_an_interrupt_keeps_what_was_read(tmp_path: Path) -> None:
 
 def test_rows_reach_the_disk_while_the_scan_goes_on(tmp_path: Path) -> None:
     id_lists(tmp_path / "in", 200)
-    out, seen = tmp_path / "out", []
+    out, row_counts = tmp_path / "out", []
     seconds = count(0, 20)
 
-    def tell(far: Progress) -> None:
-        if far.done:
-            seen.append(len(rows_in(out)))
+    def on_progress(progress: Progress) -> None:
+        if progress.done:
+            row_counts.append(len(rows_in(out)))
 
-    scan([str(tmp_path / "in")], out, jobs=1, tell=tell, clock=lambda: float(next(seconds)))
-    assert seen[0] == 0
-    assert seen[-1] >= 128
+    scan([str(tmp_path / "in")], out, jobs=1, tell=on_progress, clock=lambda: float(next(seconds)))
+    assert row_counts[0] == 0
+    assert row_counts[-1] >= 128
 
 
 def test_two_scans_do_not_write_one_folder(tmp_path: Path) -> None:
     id_lists(tmp_path / "in", 1)
-    held = ScanFolder(tmp_path / "out")
+    locked = ScanFolder(tmp_path / "out")
     with pytest.raises(StoreError, match="another scan is writing here"):
         scan([str(tmp_path / "in")], tmp_path / "out", jobs=1)
-    held.close()
+    locked.close()
     assert len(scanned(tmp_path / "out", tmp_path / "in")) == 1
 
 
 def test_folders_that_are_no_scan_are_left_alone(tmp_path: Path) -> None:
-    theirs = tmp_path / "captures-000001.parquet"
-    theirs.write_bytes(b"another program's")
+    foreign_file = tmp_path / "captures-000001.parquet"
+    foreign_file.write_bytes(b"another program's")
     with pytest.raises(StoreError, match="Parquet files of another program"):
         scan([str(tmp_path)], tmp_path, jobs=1)
-    assert theirs.exists()
+    assert foreign_file.exists()
     with pytest.raises(InspectorError, match="nothing to scan"):
         scan([], tmp_path / "out")
     (tmp_path / "file").write_text("")
@@ -319,11 +319,17 @@ def test_a_part_with_other_columns_is_said(tmp_path: Path) -> None:
 
 
 def test_progress_has_a_rate_and_the_time_left() -> None:
-    far = Progress(files=100, skipped=7, removed=0, size=1000)
-    assert progress_words(far) == "0 of 100 files · 0 with errors · 7 unchanged"
-    far.done, far.done_size, far.errors, far.unread, far.elapsed_s = 50, 250, 3, 1, 2.0
+    progress = Progress(files=100, skipped=7, removed=0, size=1000)
+    assert progress_words(progress) == "0 of 100 files · 0 with errors · 7 unchanged"
+    progress.done, progress.done_size, progress.errors, progress.unread, progress.elapsed_s = (
+        50,
+        250,
+        3,
+        1,
+        2.0,
+    )
     assert (
-        progress_words(far)
+        progress_words(progress)
         == "50 of 100 files · 3 with errors · 1 unreadable · 25 files/s · 6,000 ms left · 7 unchanged"
     )
 
@@ -332,7 +338,7 @@ def test_the_list_of_parts_is_json_that_other_programs_read(tmp_path: Path) -> N
     id_lists(tmp_path / "in", 1)
     (tmp_path / "in" / "notes.md").write_text("x")
     scanned(tmp_path / "out", tmp_path / "in")
-    told = json.loads((tmp_path / "out" / "scan.json").read_text())
-    assert told["parts"] == ["000001"]
-    assert told["ignored"] == {".md": 1}
+    parts_list = json.loads((tmp_path / "out" / "scan.json").read_text())
+    assert parts_list["parts"] == ["000001"]
+    assert parts_list["ignored"] == {".md": 1}
     assert read_manifest(tmp_path / "out") != Manifest()

@@ -84,20 +84,20 @@ def test_a_ray_of_two_workers_gives_the_same_rows_but_of_what_ends_a_worker(tmp_
     for path in FIXTURES.glob("*.jsonl"):
         (tmp_path / "in" / path.name).write_bytes(path.read_bytes())
     (tmp_path / "in" / "broken.json").write_text("{")
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", SCRIPT, tmp_path / "in", tmp_path / "ray"],
         cwd=ROOT,
         capture_output=True,
         timeout=200,
         check=False,
     )
-    assert done.returncode == 0, done.stderr.decode()
-    told = json.loads(done.stdout.splitlines()[-1])
-    assert (told["files"], told["captures"], told["usage"]) == (88, 86, "0")
-    assert told["addresses"]
-    assert set(told["addresses"]) <= LOOPBACK
+    assert completed.returncode == 0, completed.stderr.decode()
+    result = json.loads(completed.stdout.splitlines()[-1])
+    assert (result["files"], result["captures"], result["usage"]) == (88, 86, "0")
+    assert result["addresses"]
+    assert set(result["addresses"]) <= LOOPBACK
     pairs = zip(rows_in(tmp_path / "ray"), scanned(tmp_path / "here", tmp_path / "in"), strict=True)
-    [(ended, read)] = [(there, here) for there, here in pairs if there != here]
+    [(ended, read)] = [(ray_row, local_row) for ray_row, local_row in pairs if ray_row != local_row]
     assert (ended["id"], ended["name"], ended["verdict"]) == (read["id"], "ids-0069.json", "unread")
     assert "was killed, probably for lack of memory" in ended["error"]
     assert rows_in(tmp_path / "ray", Table.FINDINGS) == rows_in(tmp_path / "here", Table.FINDINGS)
@@ -105,9 +105,9 @@ def test_a_ray_of_two_workers_gives_the_same_rows_but_of_what_ends_a_worker(tmp_
 
 def test_a_worker_without_the_program_says_so() -> None:
     task = _task(b"cno_such_module\nrows\n.")
-    told = task({"number": 3, "batch": pickle.dumps([])})
+    response = task({"number": 3, "batch": pickle.dumps([])})
     words = "ModuleNotFoundError: No module named 'no_such_module'"
-    assert told == {"number": 3, "rows": b"", "error": words}
+    assert response == {"number": 3, "rows": b"", "error": words}
 
 
 def test_a_missing_extra_is_said(

@@ -18,19 +18,19 @@ CONTENT = str(IDS).encode()
 
 
 def packed(method: int = zipfile.ZIP_DEFLATED, **members: bytes) -> bytes:
-    made = BytesIO()
-    with zipfile.ZipFile(made, "w", method) as archive:
+    buffer = BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as archive:
         for name, content in members.items():
             archive.writestr(f"{name}.json", content)
-    return made.getvalue()
+    return buffer.getvalue()
 
 
 def errors(path: Path) -> list[str | None]:
     reader = ItemReader()
     items = items_of(path)
-    found = [row["error"] for item in items for row in as_dicts(rows_of(item, reader))[0]]
+    error_texts = [row["error"] for item in items for row in as_dicts(rows_of(item, reader))[0]]
     reader.close()
-    return found
+    return error_texts
 
 
 @pytest.mark.parametrize(
@@ -89,17 +89,17 @@ def test_more_members_than_the_bound_are_refused(tmp_path: Path, monkeypatch: py
 
 
 def test_damage_and_passwords_are_sentences(tmp_path: Path) -> None:
-    whole = packed(a=CONTENT * 50)
-    flagged = bytearray(whole)
+    intact = packed(a=CONTENT * 50)
+    flagged = bytearray(intact)
     struct.pack_into("<H", flagged, flagged.rindex(b"PK\x01\x02") + 8, 1)
     for content, words in {
         b"": "the zip archive is damaged",
         b"PK\x03\x04 nothing": "the zip archive is damaged",
-        whole[:-30]: "the zip archive is damaged",
+        intact[:-30]: "the zip archive is damaged",
         bytes(flagged): "is encrypted",
-        whole.replace(CONTENT[:10], b"x" * 10)[:40]
+        intact.replace(CONTENT[:10], b"x" * 10)[:40]
         + bytes(20)
-        + whole[60:]: "cannot be read from the archive",
+        + intact[60:]: "cannot be read from the archive",
     }.items():
         (tmp_path / "x.zip").write_bytes(content)
         [error] = errors(tmp_path / "x.zip")
@@ -133,8 +133,8 @@ def test_a_size_beyond_what_a_table_holds_is_a_row_with_an_error(tmp_path: Path)
     last = bytearray(content[end:])
     last[12:16] = struct.pack("<L", len(directory))
     (tmp_path / "x.zip").write_bytes(content[:at] + directory + last)
-    far = scan([str(tmp_path / "x.zip")], tmp_path / "out", jobs=1)
-    assert (far.files, far.unread) == (1, 1)
+    progress = scan([str(tmp_path / "x.zip")], tmp_path / "out", jobs=1)
+    assert (progress.files, progress.unread) == (1, 1)
 
 
 def test_the_tables_of_an_earlier_scan_are_no_captures(tmp_path: Path) -> None:

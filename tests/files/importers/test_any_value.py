@@ -22,7 +22,7 @@ from tests.support.forms import (
     batch_row,
     generated,
 )
-from tests.support.mutated import paths, put
+from tests.support.mutated import paths, replaced
 
 VALUES: Final[tuple[Any, ...]] = (None, True, -1, 0.5, "x", [], {}, [[]], {"a": {}})
 HAR: dict[str, Any] = {
@@ -66,8 +66,8 @@ def test_any_value_under_any_key_is_read_or_refused(name: str) -> None:
     places = [(row, path) for row, value in enumerate(values) for path in paths(value)]
     for row, path in places:
         for value in VALUES:
-            changed = [*values[:row], put(values[row], path, value), *values[row + 1 :]]
-            read("\n".join(json.dumps(each) for each in changed))
+            changed = [*values[:row], replaced(values[row], path, value), *values[row + 1 :]]
+            read("\n".join(json.dumps(row) for row in changed))
             read(json.dumps(changed))
 
 

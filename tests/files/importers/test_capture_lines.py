@@ -12,7 +12,7 @@ from inspector.capture.errors import CaptureError
 HEADER = '{"harmony_capture": 1, "endpoint": "chat"}'
 
 
-def told(read: Callable[[], Capture]) -> Capture | str:
+def outcome(read: Callable[[], Capture]) -> Capture | str:
     try:
         return read()
     except CaptureError as error:
@@ -47,8 +47,8 @@ def test_many_lines_at_a_time_are_read_as_one_by_one(
 ) -> None:
     text = before + "\n".join([HEADER, *['{"t": 0.25, "data": "u"}'] * usual, *lines]) + "\n"
     text = text[: len(text) - stop]
-    one_by_one = told(lambda: parse([f"{line}\n" for line in text.split("\n")], "f"))
-    assert told(lambda: parse_content(text.encode(), "f")) == one_by_one
+    line_by_line = outcome(lambda: parse([f"{line}\n" for line in text.split("\n")], "f"))
+    assert outcome(lambda: parse_content(text.encode(), "f")) == line_by_line
 
 
 def test_a_file_of_many_slabs_has_each_line_once() -> None:
@@ -77,10 +77,10 @@ def test_a_file_of_many_slabs_has_each_line_once() -> None:
 )
 def test_as_many_objects_as_lines_are_not_one_on_each(lines: str) -> None:
     text = f"{HEADER}\n{lines}"
-    one_by_one = told(lambda: parse([f"{line}\n" for line in text.split("\n")], "f"))
-    assert told(lambda: parse_content(text.encode(), "f")) == one_by_one
+    line_by_line = outcome(lambda: parse([f"{line}\n" for line in text.split("\n")], "f"))
+    assert outcome(lambda: parse_content(text.encode(), "f")) == line_by_line
 
 
 def test_lines_are_counted_however_they_are_read() -> None:
     content = "\n".join([HEADER, *['{"data": "u"}'] * 5, "[1]", ""]).encode()
-    assert "f:7:" in str(told(lambda: parse_content(content, "f")))
+    assert "f:7:" in str(outcome(lambda: parse_content(content, "f")))

@@ -98,8 +98,8 @@ def test_steps_that_a_program_prints_are_one_completion() -> None:
     ):
         capture = read(text)
         assert json.loads(capture.events[0].data) == IDS
-    whole = "".join(f"turn token_ids={IDS}!\n" for _ in range(2))
-    assert [json.loads(capture.events[0].data) for capture in sniff_and_read(whole.encode(), "f")] == [
+    printed = "".join(f"turn token_ids={IDS}!\n" for _ in range(2))
+    assert [json.loads(capture.events[0].data) for capture in sniff_and_read(printed.encode(), "f")] == [
         IDS,
         IDS,
     ]

@@ -48,13 +48,13 @@ def har(*entries: object) -> str:
 
 
 def entry(
-    content: Any, *, url: str = "http://e/v1/chat/completions", status: int = 200, **more: Any
+    content: Any, *, url: str = "http://e/v1/chat/completions", status: int = 200, **members: Any
 ) -> dict[str, Any]:
     return {
         "startedDateTime": "2025-11-20T23:48:24.500+01:00",
         "time": 1500,
         "request": {"method": "POST", "url": url, "postData": {"text": '{"model": "m", "api_key": "sk-1"}'}},
-        "response": {"status": status, "content": content, **more},
+        "response": {"status": status, "content": content, **members},
     }
 
 
@@ -100,8 +100,8 @@ def test_a_sanitized_export_still_gives_the_times() -> None:
 
 def test_messages_of_another_stream_give_no_times() -> None:
     text = 'data: {"object":"chat.completion.chunk"}\n\ndata: [DONE]\n\n'
-    other = [MESSAGES[0], {**MESSAGES[1], "data": "other"}]
-    for messages in (other, MESSAGES[:1], [*MESSAGES, 1], [{"time": "x"}, {"time": 10**400}]):
+    other_messages = [MESSAGES[0], {**MESSAGES[1], "data": "other"}]
+    for messages in (other_messages, MESSAGES[:1], [*MESSAGES, 1], [{"time": "x"}, {"time": 10**400}]):
         capture = read(har(entry({"text": text}) | {"_eventSourceMessages": messages}))
         assert {event.at_s for event in capture.events} == {None}
 

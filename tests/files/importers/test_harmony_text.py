@@ -39,9 +39,9 @@ def test_a_result_of_a_tool_is_part_of_the_prompt_and_a_bad_role_is_not() -> Non
     call = "<|channel|>commentary to=functions.f<|message|>{}<|call|>"
     turn = f"{PROMPT}{call}<|start|>functions.f to=assistant<|channel|>commentary<|message|>1<|end|>"
     assert ids(read(f"{turn}<|start|>assistant{COMPLETION}")) == IDS
-    bad = f"{COMPLETION.removesuffix('<|return|>')}<|end|><|start|>assistantary<|message|>x"
-    assert ids(read(PROMPT + bad)) == encode(bad)
-    assert [str(finding.kind) for finding in inspect(read(PROMPT + bad)).findings] != []
+    bad_role = f"{COMPLETION.removesuffix('<|return|>')}<|end|><|start|>assistantary<|message|>x"
+    assert ids(read(PROMPT + bad_role)) == encode(bad_role)
+    assert [str(finding.kind) for finding in inspect(read(PROMPT + bad_role)).findings] != []
 
 
 def test_a_text_that_stops_within_a_message_is_truncated() -> None:

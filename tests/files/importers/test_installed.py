@@ -35,9 +35,9 @@ def audited(folder: Path, *, read: str, name: str = "IMPORTER") -> "subprocess.C
 
 
 def test_an_installed_importer_reads_its_files(tmp_path: Path) -> None:
-    done = audited(tmp_path, read="return [loads(content.data.removeprefix(b'MYLOG'), content.name)]")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "5 tokens" in done.stdout
+    completed = audited(tmp_path, read="return [loads(content.data.removeprefix(b'MYLOG'), content.name)]")
+    assert (completed.returncode, completed.stderr) == (0, "")
+    assert "5 tokens" in completed.stdout
 
 
 FAULTS = {
@@ -51,7 +51,7 @@ FAULTS = {
 @pytest.mark.parametrize("words", FAULTS)
 def test_a_fault_of_an_installed_importer_is_one_sentence(words: str, tmp_path: Path) -> None:
     read, name = FAULTS[words]
-    done = audited(tmp_path, read=read, name=name)
-    assert done.returncode == 2
-    assert f"the importer 'my_log' of my-package {words}" in done.stderr
-    assert done.stderr.count("\n") == 1
+    completed = audited(tmp_path, read=read, name=name)
+    assert completed.returncode == 2
+    assert f"the importer 'my_log' of my-package {words}" in completed.stderr
+    assert completed.stderr.count("\n") == 1

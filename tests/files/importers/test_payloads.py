@@ -14,7 +14,9 @@ from tests.support.foreign import BUILTIN, CHAT, FOREIGN, RESPONSES, known, read
 from tests.support.streams import chat
 
 CUT = "The last event is not followed by a blank line: the stream or the file is truncated there."
-ALONE = "The response is only an error, which does not show the endpoint: assumed to be chat completions."
+ENDPOINT_ASSUMED = (
+    "The response is only an error, which does not show the endpoint: assumed to be chat completions."
+)
 
 
 @pytest.mark.parametrize("row", BUILTIN.values(), ids=lambda row: row.name)
@@ -47,7 +49,7 @@ def test_an_error_answer_is_one_body() -> None:
     (event,) = dump.events
     assert event.kind is EventKind.BODY
     assert json.loads(event.data)["error"]["message"] == "max_tokens must be at least 1, got 0."
-    assert (dump.header.endpoint, dump.header.status, dump.notes) == (Endpoint.CHAT, 400, (ALONE,))
+    assert (dump.header.endpoint, dump.header.status, dump.notes) == (Endpoint.CHAT, 400, (ENDPOINT_ASSUMED,))
 
 
 def test_interim_answers_in_front_are_read_over() -> None:
@@ -90,7 +92,7 @@ def test_an_error_alone_is_kept_and_its_endpoint_doubted(body: str) -> None:
     capture = read(body)
     assert capture.header.endpoint is Endpoint.CHAT
     assert capture.header.endpoint_guessed
-    assert capture.notes == (ALONE,)
+    assert capture.notes == (ENDPOINT_ASSUMED,)
     assert capture.events
     assert parse(render(capture), "again").header == capture.header
 
@@ -118,11 +120,11 @@ def test_comments_and_names_are_kept() -> None:
 
 
 def test_a_stream_cut_off_says_so_and_keeps_the_rest() -> None:
-    whole = sse(known(CHAT))
-    dump = read(whole[:-30])
+    stream_text = sse(known(CHAT))
+    dump = read(stream_text[:-30])
     assert dump.notes == (CUT,)
     assert dump.events[:-1] == untimed(known(CHAT).events[: len(dump.events) - 1])
-    assert read(whole.rstrip()).events == untimed(known(CHAT).events)
+    assert read(stream_text.rstrip()).events == untimed(known(CHAT).events)
 
 
 def test_a_dump_of_powershell_in_utf_16_reads() -> None:
@@ -137,8 +139,8 @@ def test_words_in_front_of_a_stream_are_read_over() -> None:
 
 def test_answers_that_were_appended_to_one_file_are_told_apart() -> None:
     response = render_sse(chat([("<|channel|>final<|message|>Hi", {"content": "Hi"}), ("<|return|>", {})]))
-    both = sniff_and_read(response + b": keep-alive\n\n" + response + b": bye\n\n", "two.txt")
-    inspections = [inspect(capture) for capture in both]
+    captures = sniff_and_read(response + b": keep-alive\n\n" + response + b": bye\n\n", "two.txt")
+    inspections = [inspect(capture) for capture in captures]
     assert [inspection.reading.choice.delivered().content for inspection in inspections] == ["Hi", "Hi"]
     assert [inspection.findings for inspection in inspections] == [[], []]
 

@@ -22,14 +22,14 @@ from tests.support.forms import (
 )
 
 
-def found(capture: Capture) -> list[tuple[str, object, object, object]]:
+def findings_of(capture: Capture) -> list[tuple[str, object, object, object]]:
     return [
         (str(finding.code), finding.field, finding.generated, finding.delivered)
         for finding in inspect(capture).findings
     ]
 
 
-def other(name: str) -> list[dict[str, object]]:
+def with_id(name: str) -> list[dict[str, object]]:
     return [{**chunk, "id": name} for chunk in CHUNKS]
 
 
@@ -54,28 +54,28 @@ def other(name: str) -> list[dict[str, object]]:
 def test_chunks_in_any_form_give_the_findings_of_the_stream(name: str, text: str) -> None:
     capture = read(text)
     assert capture.header.endpoint is Endpoint.CHAT
-    assert found(capture) == found(known(CHAT))
+    assert findings_of(capture) == findings_of(known(CHAT))
     assert inspect(capture).verdict.level is inspect(known(CHAT)).verdict.level
 
 
 def test_a_client_library_keeps_the_end_to_itself_so_it_is_not_missed() -> None:
     assert read(lines(CHUNKS)).header.from_client
     assert not read(lines(CHUNKS) + "[DONE]").header.from_client
-    assert "no_done" in [code for code, *_ in found(read(STREAM.removesuffix("data: [DONE]\n\n")))]
+    assert "no_done" in [code for code, *_ in findings_of(read(STREAM.removesuffix("data: [DONE]\n\n")))]
 
 
 @pytest.mark.parametrize("text", [lines(EVENTS), json.dumps(EVENTS), lines({"event": e} for e in EVENTS)])
 def test_events_of_responses_give_the_findings_of_the_stream(text: str) -> None:
-    assert found(read(text)) == found(known(RESPONSES))
+    assert findings_of(read(text)) == findings_of(known(RESPONSES))
 
 
 def test_mixed_streams_are_told_apart_by_their_id() -> None:
-    mixed = [chunk for pair in zip(other("a"), other("b"), strict=True) for chunk in pair]
+    mixed = [chunk for pair in zip(with_id("a"), with_id("b"), strict=True) for chunk in pair]
     captures = sniff_and_read(lines(mixed).encode(), "f")
-    assert [found(capture) for capture in captures] == [found(known(CHAT))] * 2
-    others = [{**event, "item_id": "other"} for event in EVENTS]
-    both = [event for pair in zip(EVENTS, others, strict=True) for event in pair]
-    assert "mixed and cannot be separated" in refusal(lines(both))
+    assert [findings_of(capture) for capture in captures] == [findings_of(known(CHAT))] * 2
+    other_events = [{**event, "item_id": "other"} for event in EVENTS]
+    interleaved = [event for pair in zip(EVENTS, other_events, strict=True) for event in pair]
+    assert "mixed and cannot be separated" in refusal(lines(interleaved))
     assert len(sniff_and_read(lines([*EVENTS, *EVENTS]).encode(), "f")) == 2
 
 
@@ -101,7 +101,7 @@ def test_mixed_streams_are_told_apart_by_their_id() -> None:
 def test_a_pair_gives_response_request_and_status(row: Mapping[str, object], status: int | None) -> None:
     text = json.dumps(row)
     for capture in (read(text), *sniff_and_read(f"{text}\n{text}".encode(), "f")):
-        assert found(capture) == found(known(CHAT))
+        assert findings_of(capture) == findings_of(known(CHAT))
         assert capture.header.request == REQUEST
         assert capture.header.status == status
 
@@ -120,15 +120,15 @@ def test_output_of_a_batch_gives_each_response_with_its_name() -> None:
     expired = {"id": "3", "custom_id": "row-3", "response": None, "error": {"code": "batch_expired"}}
     rows = [batch_row(1, 200, BODY), batch_row(2, 400, {"error": {"message": "no"}}), expired]
     first, second = sniff_and_read(lines(rows).encode(), "f")
-    assert [(each.header.status, each.header.extra["request_id"]) for each in (first, second)] == [
+    assert [(capture.header.status, capture.header.extra["request_id"]) for capture in (first, second)] == [
         (200, "row-1"),
         (400, "row-2"),
     ]
     assert first.notes == ("Skipped 1 row without a response.",)
     assert {event.kind for event in first.events} == {EventKind.BODY}
-    assert [code for code, *_ in found(second)] == ["server_error"]
-    alone = {"custom_id": "a", "method": "POST", "url": "/v1/chat/completions", "body": REQUEST}
-    assert "the command lint checks" in refusal(lines([alone, alone]))
+    assert [code for code, *_ in findings_of(second)] == ["server_error"]
+    request_row = {"custom_id": "a", "method": "POST", "url": "/v1/chat/completions", "body": REQUEST}
+    assert "the command lint checks" in refusal(lines([request_row, request_row]))
 
 
 @pytest.mark.parametrize(
@@ -157,12 +157,17 @@ def test_a_last_line_that_is_cut_off_is_noted() -> None:
 
 def test_generate_of_sglang_gives_the_ids_of_all_its_forms() -> None:
     size = len(IDS)
-    so_far = [generated(IDS[:stop], stop) for stop in range(1, size + 1)]
+    cumulative = [generated(IDS[:stop], stop) for stop in range(1, size + 1)]
     new = [generated(IDS[stop - 1 : stop], stop) for stop in range(1, size + 1)]
     entries = [[-0.1, token, None] for token in IDS]
     old = {"text": "x", "meta_info": {"completion_tokens": size, "output_token_logprobs": entries}}
-    forms = [json.dumps(generated(IDS, size)), json.dumps([generated(IDS, size)]), lines(so_far), lines(new)]
-    forms += ["".join(f"data: {json.dumps(row)}\n\n" for row in rows) for rows in (so_far, new)]
+    forms = [
+        json.dumps(generated(IDS, size)),
+        json.dumps([generated(IDS, size)]),
+        lines(cumulative),
+        lines(new),
+    ]
+    forms += ["".join(f"data: {json.dumps(row)}\n\n" for row in rows) for rows in (cumulative, new)]
     forms += [json.dumps(old), json.dumps(generated(IDS[:-1], size))]  # the stop token is only named
     for text in forms:
         capture = read(text)
@@ -178,4 +183,4 @@ def test_completions_of_one_chunk_and_whole_ones_are_told_apart() -> None:
     end = {**chunk, "choices": [{**choice, "finish_reason": "stop"}]}
     assert [event.kind for event in read(lines([chunk, end])).events] == [EventKind.SSE] * 2
     captures = sniff_and_read(lines([end, {**end, "id": "d"}]).encode(), "f")
-    assert [each.events[0].kind for each in captures] == [EventKind.BODY] * 2
+    assert [capture.events[0].kind for capture in captures] == [EventKind.BODY] * 2

@@ -18,8 +18,8 @@ from tests.support.forms import DELTAS, FORMS, OLLAMA, WEIGHED, lines, ollama
 )
 def test_deltas_alone_are_an_excerpt_with_their_texts(text: str | bytes) -> None:
     inspection = inspect(read(text))
-    got = inspection.reading.choice.delivered()
-    assert (got.reasoning, got.content) == ("Green", "Moss.")
+    delivered = inspection.reading.choice.delivered()
+    assert (delivered.reasoning, delivered.content) == ("Green", "Moss.")
     assert (inspection.reading.excerpt, inspection.findings) == (Excerpt.INSIDE, [])
 
 
@@ -47,11 +47,13 @@ def test_a_stream_of_ollama_is_a_chat_response() -> None:
     capture = read(FORMS["ollama"])
     inspection = inspect(capture)
     reading = inspection.reading
-    got = reading.choice.delivered()
+    delivered = reading.choice.delivered()
     assert capture.header.endpoint is Endpoint.CHAT
     assert reading.server_label.startswith("Ollama")
-    assert (got.reasoning, got.content) == ("Weigh it.", "")
-    assert [(call.name, json.loads(call.arguments)) for call in got.tool_calls] == [("weigh", {"grams": 7})]
+    assert (delivered.reasoning, delivered.content) == ("Weigh it.", "")
+    assert [(call.name, json.loads(call.arguments)) for call in delivered.tool_calls] == [
+        ("weigh", {"grams": 7})
+    ]
     assert (reading.stream.counted, reading.choice.finish_reason, reading.excerpt) == (25, "stop", None)
     assert schema_violations(capture) == ()
 

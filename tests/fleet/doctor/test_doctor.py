@@ -10,11 +10,11 @@ from inspector.fleet.doctor import Check, CheckState, Checkup, check_server
 from inspector.net.client.address import Server
 from inspector.protocol.harmony.vocab import encode
 from tests.support.listening import free_port
-from tests.support.raw_server import Answer, Asked, page, raw_server, sse, stream
+from tests.support.raw_server import Answer, RawRequest, page, raw_server, sse, stream
 from tests.support.streams import Step, chat
 
 THINK: Step = ("<|channel|>analysis<|message|>", {})
-WHOLE: list[Step] = [
+COMPLETE_STEPS: list[Step] = [
     THINK,
     ("17 times 3", {"reasoning": "17 times 3"}),
     ("<|end|><|start|>assistant<|channel|>final<|message|>", {}),
@@ -30,8 +30,8 @@ CALL: list[Step] = [
 
 
 def streamed(steps: Sequence[Step], *, with_ids: bool = True, usage: int | None = None) -> Iterable[bytes]:
-    kept = chat(steps, with_ids=with_ids, usage=usage)
-    return stream([sse(event.data) for event in kept.events])
+    capture = chat(steps, with_ids=with_ids, usage=usage)
+    return stream([sse(event.data) for event in capture.events])
 
 
 def refused(words: str, status: int = 400) -> Iterable[bytes]:
@@ -44,7 +44,7 @@ def examined(
     tool: Sequence[Step] | Iterable[bytes] | None = None,
     forced: Sequence[Step] | Iterable[bytes] | None = None,
     with_ids: bool = True,
-    more: Mapping[str, Answer] | None = None,
+    more_answers: Mapping[str, Answer] | None = None,
     version: str = "0.32.0",
     model: str | None = None,
     names: Sequence[str] = ("openai/gpt-oss-20b",),
@@ -55,9 +55,9 @@ def examined(
     card = {} if owner is None else {"owned_by": owner}
     models = json.dumps({"data": [{"id": name, **card} for name in names]})
 
-    def answer(request: Asked) -> Iterable[bytes]:
+    def answer(request: RawRequest) -> Iterable[bytes]:
         if "tools" not in request.body:
-            return streamed(text or WHOLE, with_ids=with_ids, usage=usage)
+            return streamed(text or COMPLETE_STEPS, with_ids=with_ids, usage=usage)
         sent = {"auto": tool, "required": forced or tool}[request.body["tool_choice"]]
         if isinstance(sent, list) and sent and isinstance(sent[0], bytes):
             return sent
@@ -67,7 +67,7 @@ def examined(
         "/v1/models": lambda _: [page(200, models, "application/json")],
         "/version": lambda _: [page(200, json.dumps({"version": version}), "application/json")],
         "/v1/chat/completions": answer,
-        **(more or {}),
+        **(more_answers or {}),
     }
     with raw_server(answers) as server:
         return check_server(Server(base_url=server.v1), model=model)
@@ -116,19 +116,19 @@ def test_nobody_there() -> None:
             '"model_type": "gpt_oss"',
         ),
         (
-            {"text": [*WHOLE[:1], ("17 times 3", {"content": "17 times 3"}), *WHOLE[2:]]},
+            {"text": [*COMPLETE_STEPS[:1], ("17 times 3", {"content": "17 times 3"}), *COMPLETE_STEPS[2:]]},
             "reasoning",
             CheckState.FAILED,
             "--reasoning-parser openai_gptoss",
         ),
         (
-            {"text": [*WHOLE[:1], ("17 times 3", {}), *WHOLE[2:]]},
+            {"text": [*COMPLETE_STEPS[:1], ("17 times 3", {}), *COMPLETE_STEPS[2:]]},
             "reasoning",
             CheckState.FAILED,
             "--reasoning-parser openai_gptoss",
         ),
         (
-            {"text": [*WHOLE, ("<|start|>user<|message|>More", {})]},
+            {"text": [*COMPLETE_STEPS, ("<|start|>user<|message|>More", {})]},
             "stop tokens",
             CheckState.FAILED,
             '"eos_token_id": [200002, 199999, 200012]',
@@ -139,7 +139,7 @@ def test_nobody_there() -> None:
             CheckState.FAILED,
             "--enable-auto-tool-choice --tool-call-parser openai",
         ),
-        ({"tool": WHOLE}, "tool calls", CheckState.UNKNOWN, ""),
+        ({"tool": COMPLETE_STEPS}, "tool calls", CheckState.UNKNOWN, ""),
         ({"version": "0.13.0"}, "tokens per event", CheckState.WARNING, "--stream-interval 1"),
         ({"names": ["llama"]}, "models", CheckState.WARNING, "--model"),
         ({"model": "other"}, "models", CheckState.FAILED, "openai/gpt-oss-20b"),
@@ -163,8 +163,8 @@ def test_a_server_without_tool_parser_is_told_the_flags() -> None:
 
 
 def test_a_request_that_fails_is_not_laid_to_flags_or_to_the_version() -> None:
-    more = {"/v1/chat/completions": lambda _: refused("The model `other` does not exist.", 404)}
-    checkup = examined(model="other", more=more)
+    answers = {"/v1/chat/completions": lambda _: refused("The model `other` does not exist.", 404)}
+    checkup = examined(model="other", more_answers=answers)
     assert (
         check(checkup, "chat").change
         == "Request $URL/models and use the model ID that it shows (model-name-unknown)."
@@ -175,7 +175,7 @@ def test_a_request_that_fails_is_not_laid_to_flags_or_to_the_version() -> None:
 
 
 @pytest.mark.parametrize(
-    ("owner", "state", "says"),
+    ("owner", "state", "sentence"),
     [
         ("vllm", CheckState.OK, "vLLM's Python front end answers (owned_by: vllm)."),
         ("vllm-frontend-rs", CheckState.OK, "vLLM's Rust front end answers (owned_by: vllm-frontend-rs)."),
@@ -183,23 +183,25 @@ def test_a_request_that_fails_is_not_laid_to_flags_or_to_the_version() -> None:
         (None, CheckState.UNKNOWN, "does not say who answers"),
     ],
 )
-def test_the_front_end_that_answers_is_named(owner: str | None, state: CheckState, says: str) -> None:
+def test_the_front_end_that_answers_is_named(owner: str | None, state: CheckState, sentence: str) -> None:
     result = check(examined(owner=owner), "front end")
     assert result.state is state
-    assert says in result.says
+    assert sentence in result.says
 
 
 def test_a_call_is_forced_when_the_model_makes_none_by_itself() -> None:
-    checkup = examined(tool=WHOLE, forced=CALL, version="0.20.0")
+    checkup = examined(tool=COMPLETE_STEPS, forced=CALL, version="0.20.0")
     assert check(checkup, "tool calls").state is CheckState.OK
     assert "tool-choice-required-ignored" not in ids(checkup)
-    ignored = examined(tool=WHOLE, version="0.20.0")
+    ignored = examined(tool=COMPLETE_STEPS, version="0.20.0")
     assert check(ignored, "tool calls").says.endswith("not even with tool_choice: required.")
     assert "tool-choice-required-ignored" in ids(ignored)
 
 
 def test_a_server_that_takes_no_forced_call_is_not_blamed_for_a_model_that_makes_none() -> None:
-    result = check(examined(tool=WHOLE, forced=list(refused("only auto is supported"))), "tool calls")
+    result = check(
+        examined(tool=COMPLETE_STEPS, forced=list(refused("only auto is supported"))), "tool calls"
+    )
     assert result.state is CheckState.UNKNOWN
     assert "only auto is supported" in result.says
 
@@ -220,7 +222,7 @@ def test_known_faults_are_counted_apart_from_the_checks() -> None:
 
 
 def test_faults_that_the_checks_disprove_are_left_out() -> None:
-    answered = examined(version="0.12.0", usage=len(encode("".join(text for text, _ in WHOLE))))
+    answered = examined(version="0.12.0", usage=len(encode("".join(text for text, _ in COMPLETE_STEPS))))
     assert not {"vocab-download", "chat-ids-left-out", "responses-stream-events"} & set(ids(answered))
     uncounted = examined(version="0.12.0")
     assert "chat-ids-left-out" in ids(uncounted)
@@ -228,4 +230,6 @@ def test_faults_that_the_checks_disprove_are_left_out() -> None:
         "/v1/chat/completions": lambda _: refused("no", 500),
         "/v1/responses": lambda _: refused("no", 500),
     }
-    assert {"vocab-download", "responses-stream-events"} <= set(ids(examined(version="0.12.0", more=silent)))
+    assert {"vocab-download", "responses-stream-events"} <= set(
+        ids(examined(version="0.12.0", more_answers=silent))
+    )

@@ -24,9 +24,9 @@ def test_shares_are_spread_evenly() -> None:
     assert sum(request.control for request in requests) == 25
     assert {request.endpoint for request in requests if request.control} == {Endpoint.COMPLETIONS}
     assert sum(request.control for request in requests[:8]) == 2
-    whole = [request for request in requests if not request.streamed]
-    assert 25 <= len(whole) <= 50
-    assert all("stream_options" not in request.body for request in whole)
+    unstreamed = [request for request in requests if not request.streamed]
+    assert 25 <= len(unstreamed) <= 50
+    assert all("stream_options" not in request.body for request in unstreamed)
 
 
 def test_what_cannot_be_is_refused() -> None:

@@ -21,8 +21,8 @@ def test_lines_of_jsonl_are_texts_messages_and_requests(tmp_path: Path) -> None:
         '{"model": "m", "stream": true, "messages": [{"role": "user", "content": "Request"}],'
         ' "tools": [{"name": "f"}], "tool_choice": "auto", "max_tokens": 5}\n'
     )
-    text, thing, listed, request = prompts_of_file(path)
-    assert (text.text, thing.text, dict(thing.extra)) == ("Text", "Object", {"temperature": 1})
+    text, json_object, listed, request = prompts_of_file(path)
+    assert (text.text, json_object.text, dict(json_object.extra)) == ("Text", "Object", {"temperature": 1})
     assert [dict(message) for message in listed.messages] == [{"role": "user", "content": "List"}]
     assert request.tools[0]["function"] == {"name": "f"}
     assert (request.tool_choice, dict(request.extra)) == ("auto", {"max_tokens": 5})

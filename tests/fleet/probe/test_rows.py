@@ -4,7 +4,7 @@ from inspector.analysis.reading import read
 from inspector.capture.capture import Capture
 from inspector.fleet.probe.rows import Result, arrivals, audited_response
 from inspector.net.client.outcome import OutcomeKind, Problem
-from tests.support.builtin import CAPTURES, TOOL, WHOLE
+from tests.support.builtin import CAPTURES, COMPLETE_CHAT, TOOL
 
 EXPECTED = {
     "chat-tool-call-leak-vllm-0.14.1": Result.DAMAGED,
@@ -19,7 +19,7 @@ EXPECTED = {
     "responses-disconnected-vllm-0.13.0": Result.FAILED,
     "responses-text-swallowed-vllm-0.32.0": Result.UNKNOWN,
     "chat-whole-vllm-0.14.1": Result.OK,
-    WHOLE: Result.OK,
+    COMPLETE_CHAT: Result.OK,
     "responses-whole-vllm-0.14.1": Result.UNKNOWN,
     "completions-unexpected-token-200002-vllm-0.13.0": Result.OK,
 }
@@ -39,7 +39,7 @@ def test_a_failure_that_the_client_saw_is_no_silent_damage() -> None:
 
 
 def test_without_ids_nothing_is_checked() -> None:
-    capture = CAPTURES[WHOLE]
+    capture = CAPTURES[COMPLETE_CHAT]
     blind = [event._replace(data=event.data.replace('"token_ids"', '"other"')) for event in capture.events]
     assert (
         audited_response(Capture(header=capture.header, events=blind, end=capture.end), None).result

@@ -21,14 +21,14 @@ from inspector.fleet.probe.reporting import summary_of
 from inspector.fleet.probe.sender import retry_after
 from inspector.net.playback import PlaybackSettings, playback_routes
 from inspector.protocol.harmony.vocab import encode
-from tests.support.answers import CHAT, DONE, SAID
-from tests.support.builtin import CAPTURES, TOOL, WHOLE
+from tests.support.answers import CHAT, DONE_EVENT, STREAM_EVENTS
+from tests.support.builtin import CAPTURES, COMPLETE_CHAT, TOOL
 from tests.support.listening import free_port, listening
 from tests.support.probes import files, plan, probed
-from tests.support.raw_server import Answer, Asked, page, raw_server, sse, stream
+from tests.support.raw_server import Answer, RawRequest, page, raw_server, sse, stream
 from tests.support.streams import chat_chunk
 
-WHOLE_ANSWER: dict[str, Answer] = {CHAT: lambda _: stream([*SAID, DONE])}
+WHOLE_ANSWER: dict[str, Answer] = {CHAT: lambda _: stream([*STREAM_EVENTS, DONE_EVENT])}
 
 
 @pytest.fixture(scope="module")
@@ -79,9 +79,9 @@ def test_endpoints_take_turns_and_completions_are_a_control(playback: str) -> No
 def test_a_fixed_rate_does_not_wait_for_responses() -> None:
     gate = threading.Event()
 
-    def answer(_: Asked) -> Iterator[bytes]:
+    def answer(_: RawRequest) -> Iterator[bytes]:
         gate.wait(120)
-        return stream([*SAID, DONE])
+        return stream([*STREAM_EVENTS, DONE_EVENT])
 
     with raw_server({CHAT: answer}) as server:
         threading.Timer(0.5, gate.set).start()
@@ -96,16 +96,16 @@ def test_a_fixed_rate_does_not_wait_for_responses() -> None:
 def test_failures_are_counted_with_their_reason_and_none_is_dropped() -> None:
     turn = count()
 
-    def answer(_: Asked) -> Iterator[bytes]:
+    def answer(_: RawRequest) -> Iterator[bytes]:
         match next(turn) % 4:
             case 0:
                 return iter([page(500, '{"error": {"message": "boom"}}', "application/json")])
             case 1:
-                return stream(SAID, end=False)
+                return stream(STREAM_EVENTS, end=False)
             case 2:
-                return stream(SAID)
+                return stream(STREAM_EVENTS)
             case _:
-                return stream([*SAID, DONE])
+                return stream([*STREAM_EVENTS, DONE_EVENT])
 
     with raw_server({CHAT: answer}) as server:
         probe = probed(plan(server.v1, budget=Budget(requests=8)))
@@ -122,10 +122,10 @@ def test_failures_are_counted_with_their_reason_and_none_is_dropped() -> None:
 def test_a_busy_server_is_given_time_and_asked_again() -> None:
     turn = count()
 
-    def answer(_: Asked) -> Iterator[bytes]:
+    def answer(_: RawRequest) -> Iterator[bytes]:
         if next(turn) == 0:
             return iter([page(429, "{}", "application/json", extra="retry-after: 0\r\n")])
-        return stream([*SAID, DONE])
+        return stream([*STREAM_EVENTS, DONE_EVENT])
 
     with raw_server({CHAT: answer}) as server:
         probe = probed(plan(server.v1, budget=Budget(requests=2)))
@@ -136,10 +136,10 @@ def test_a_busy_server_is_given_time_and_asked_again() -> None:
 def test_a_server_that_asked_for_time_does_not_get_all_at_once_what_was_due_meanwhile() -> None:
     turn = count()
 
-    def answer(_: Asked) -> Iterator[bytes]:
+    def answer(_: RawRequest) -> Iterator[bytes]:
         if next(turn) == 0:
             return iter([page(503, "{}", "application/json", extra="retry-after: 1\r\n")])
-        return stream([*SAID, DONE])
+        return stream([*STREAM_EVENTS, DONE_EVENT])
 
     with raw_server({CHAT: answer}) as server:
         load = ProbeLoad(concurrency=100, rate=50.0)
@@ -168,10 +168,10 @@ def test_a_server_asks_for_seconds_or_names_a_date(header: str | None, seconds: 
 
 
 def test_a_server_that_knows_no_token_ids_is_asked_without_them_once_for_all() -> None:
-    def answer(request: Asked) -> Iterator[bytes]:
+    def answer(request: RawRequest) -> Iterator[bytes]:
         if "return_token_ids" in request.body:
             return iter([page(400, '{"detail": "Extra inputs are not permitted"}', "application/json")])
-        return stream([*SAID, DONE])
+        return stream([*STREAM_EVENTS, DONE_EVENT])
 
     with raw_server({CHAT: answer}) as server:
         probe = probed(plan(server.v1, budget=Budget(requests=3)))
@@ -205,7 +205,7 @@ def test_two_servers_get_the_same_requests_in_alternating_order() -> None:
 
 def test_a_sweep_stops_as_soon_as_it_is_certain(playback: str) -> None:
     sweep = Sweep(limit=8, smallest=0.3)
-    clean = probed(plan(playback, model=WHOLE, sweep=sweep, budget=Budget()))
+    clean = probed(plan(playback, model=COMPLETE_CHAT, sweep=sweep, budget=Budget()))
     assert sorted({row.level for row in clean.rows}) == [1, 2, 4, 8]
     assert clean.progress().at_level is None, "it has ended"
     assert all(sum(row.level == level for row in clean.rows) <= 20 + 8 for level in (1, 2, 4, 8))
@@ -218,17 +218,17 @@ def test_a_sweep_stops_as_soon_as_it_is_certain(playback: str) -> None:
 @pytest.mark.slow
 def test_a_sweep_narrows_down_where_losses_begin() -> None:
     lock, going = threading.Lock(), [0]
-    lossy = [SAID[0], sse(chat_chunk(encode("Think"), {})), *SAID[2:], DONE]
+    lossy = [STREAM_EVENTS[0], sse(chat_chunk(encode("Think"), {})), *STREAM_EVENTS[2:], DONE_EVENT]
     barrier = threading.Event()
 
-    def answer(_: Asked) -> Iterator[bytes]:
+    def answer(_: RawRequest) -> Iterator[bytes]:
         with lock:
             going[0] += 1
         barrier.wait(0.3)
         with lock:
-            many = going[0] >= 6
+            loses_text = going[0] >= 6
             going[0] -= 1
-        return stream(lossy if many else [*SAID, DONE])
+        return stream(lossy if loses_text else [*STREAM_EVENTS, DONE_EVENT])
 
     with raw_server({CHAT: answer}) as server:
         probe = probed(plan(server.v1, sweep=Sweep(limit=16, smallest=0.4), budget=Budget()))
@@ -239,10 +239,10 @@ def test_a_sweep_narrows_down_where_losses_begin() -> None:
 
 def test_one_damaged_response_does_not_end_a_load() -> None:
     requests = count(1)
-    lossy = [SAID[0], sse(chat_chunk(encode("Think"), {})), *SAID[2:], DONE]
+    lossy = [STREAM_EVENTS[0], sse(chat_chunk(encode("Think"), {})), *STREAM_EVENTS[2:], DONE_EVENT]
 
-    def answer(_: Asked) -> Iterator[bytes]:
-        return stream(lossy if next(requests) == 3 else [*SAID, DONE])
+    def answer(_: RawRequest) -> Iterator[bytes]:
+        return stream(lossy if next(requests) == 3 else [*STREAM_EVENTS, DONE_EVENT])
 
     with raw_server({CHAT: answer}) as server:
         probe = probed(plan(server.v1, sweep=Sweep(limit=2, smallest=0.2), budget=Budget()))
@@ -302,7 +302,7 @@ def test_levels_double_to_the_limit() -> None:
 def test_a_stopped_run_keeps_what_was_done_and_goes_on(playback: str, tmp_path: Path) -> None:
     probe_plan = plan(
         playback,
-        model=WHOLE,
+        model=COMPLETE_CHAT,
         load=ProbeLoad(concurrency=2),
         budget=Budget(requests=40),
         folder=tmp_path / "p",
@@ -318,10 +318,10 @@ def test_a_stopped_run_keeps_what_was_done_and_goes_on(playback: str, tmp_path: 
         assert probe.stopped
         return len(probe.rows)
 
-    done = asyncio.run(stopped())
-    assert 5 <= done < 40
-    again = probed(probe_plan)
-    assert sorted(row.number for row in again.rows) == list(range(40))
+    rows_done = asyncio.run(stopped())
+    assert 5 <= rows_done < 40
+    resumed = probed(probe_plan)
+    assert sorted(row.number for row in resumed.rows) == list(range(40))
     lines = (tmp_path / "p" / "rows.jsonl").read_text().splitlines()
     assert sorted(json.loads(line)["number"] for line in lines) == list(range(40))
 

@@ -23,10 +23,10 @@ def test_rows_are_read_back_as_they_were(tmp_path: Path) -> None:
         for number, result in enumerate(Result)
     ]
     shelf.close()
-    again = ProbeShelf(tmp_path / "p", PLAN)
-    assert again.rows == probe_rows
-    assert again.capture(probe_rows[1]) is not None
-    assert again.capture(probe_rows[0]) is None
+    reopened = ProbeShelf(tmp_path / "p", PLAN)
+    assert reopened.rows == probe_rows
+    assert reopened.capture(probe_rows[1]) is not None
+    assert reopened.capture(probe_rows[0]) is None
     assert row_of(row_values(probe_rows[2])) == probe_rows[2]
     fixed = replace(
         probe_rows[2], response=replace(probe_rows[2].response, fixes=(Fix(text="x", url="matrix"),))
@@ -35,7 +35,7 @@ def test_rows_are_read_back_as_they_were(tmp_path: Path) -> None:
     earlier = row_values(probe_rows[2])
     del earlier["fixes"]
     assert row_of(earlier) == probe_rows[2]
-    again.close()
+    reopened.close()
 
 
 def test_captures_that_are_in_order_are_kept_by_share_and_all_others(tmp_path: Path) -> None:
@@ -65,9 +65,9 @@ def test_a_row_that_was_cut_is_left_out(tmp_path: Path) -> None:
     shelf.close()
     path = tmp_path / "p" / "rows.jsonl"
     path.write_text(path.read_text() + path.read_text()[:50])
-    again = ProbeShelf(tmp_path / "p", PLAN)
-    assert len(again.rows) == 1
-    again.close()
+    reopened = ProbeShelf(tmp_path / "p", PLAN)
+    assert len(reopened.rows) == 1
+    reopened.close()
     assert path.read_text().count("\n") == 1
 
 
@@ -76,11 +76,11 @@ def test_a_damaged_row_is_left_out_and_the_others_are_kept(tmp_path: Path) -> No
     shelf.keep(row(0), CAPTURES[TOOL])
     shelf.close()
     path = tmp_path / "p" / "rows.jsonl"
-    whole = path.read_bytes()
-    path.write_bytes(whole + b"\xff\xfe{\n" + whole)
-    again = ProbeShelf(tmp_path / "p", PLAN)
-    assert len(again.rows) == 2
-    again.close()
+    content = path.read_bytes()
+    path.write_bytes(content + b"\xff\xfe{\n" + content)
+    reopened = ProbeShelf(tmp_path / "p", PLAN)
+    assert len(reopened.rows) == 2
+    reopened.close()
 
 
 def test_two_probes_do_not_write_to_one_folder(tmp_path: Path) -> None:
@@ -90,9 +90,9 @@ def test_two_probes_do_not_write_to_one_folder(tmp_path: Path) -> None:
         ProbeShelf(tmp_path / "p", PLAN)
     shelf.keep(row(1), CAPTURES[TOOL])
     shelf.close()
-    again = ProbeShelf(tmp_path / "p", PLAN)
-    assert [row.number for row in again.rows] == [0, 1]
-    again.close()
+    reopened = ProbeShelf(tmp_path / "p", PLAN)
+    assert [row.number for row in reopened.rows] == [0, 1]
+    reopened.close()
 
 
 def test_another_plan_and_another_folder_are_refused(tmp_path: Path) -> None:

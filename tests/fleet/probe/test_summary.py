@@ -77,12 +77,12 @@ def test_a_sweep_names_the_smallest_load_that_loses() -> None:
 
 
 def test_a_few_responses_without_damage_prove_nothing() -> None:
-    few = [row(number, level=1) for number in range(9)]
-    assert summary(few[:1]).sentence == "1 response checked, none damaged; too few to say more."
-    assert summary(few).sentence.startswith("9 responses checked, none damaged")
-    assert summary([few[0], row(1, Result.DAMAGED)]).sentence.startswith("1 of 2 checked responses")
-    nothing = "With one stream at a time nothing is certain: none of 9 checked responses was damaged."
-    assert summary(few, Sweep()).sentence == nothing
+    clean_rows = [row(number, level=1) for number in range(9)]
+    assert summary(clean_rows[:1]).sentence == "1 response checked, none damaged; too few to say more."
+    assert summary(clean_rows).sentence.startswith("9 responses checked, none damaged")
+    assert summary([clean_rows[0], row(1, Result.DAMAGED)]).sentence.startswith("1 of 2 checked responses")
+    no_proof = "With one stream at a time nothing is certain: none of 9 checked responses was damaged."
+    assert summary(clean_rows, Sweep()).sentence == no_proof
     begun = summary([*(row(number, level=1) for number in range(332)), row(332, level=2)], Sweep())
     assert begun.sentence.startswith("With one stream at a time, a loss rate of 1.0% or more is ruled out")
     assert begun.sentence.endswith(
@@ -115,16 +115,18 @@ def test_two_servers_are_compared_by_their_pairs() -> None:
         "damaged only on A and 6 only on B (McNemar's exact test, p = 0.031; without pairs, Fisher's exact "
         "test, p = 0.45)."
     )
-    swapped = summary([replace(one, side="BA"[one.side == "B"]) for one in probe_rows]).against
+    swapped = summary(
+        [replace(probe_row, side="BA"[probe_row.side == "B"]) for probe_row in probe_rows]
+    ).against
     assert swapped is not None
     assert (swapped.significant, swapped.worse) == (True, False)
     none = summary([row(0, Result.UNKNOWN, side="A"), row(0, side="B")])
     assert none.against is not None
     assert none.against.significant is None
     assert "No test is possible" in none.sentence
-    apart = summary([row(0, side="A"), row(1, side="B")])
-    assert apart.against is not None
-    assert (apart.against.p_value, apart.against.significant) == (1.0, None)
+    unpaired = summary([row(0, side="A"), row(1, side="B")])
+    assert unpaired.against is not None
+    assert (unpaired.against.p_value, unpaired.against.significant) == (1.0, None)
 
 
 def test_two_servers_are_never_counted_together() -> None:
@@ -156,7 +158,7 @@ def test_requests_that_were_sent_later_are_said() -> None:
 
 
 def test_progress_is_one_line_with_what_is_left_and_what_was_lost() -> None:
-    far = ProbeProgress(
+    progress = ProbeProgress(
         done=1200,
         total=5000,
         in_flight=8,
@@ -170,7 +172,7 @@ def test_progress_is_one_line_with_what_is_left_and_what_was_lost() -> None:
         waited_s=61.0,
         elapsed_s=50.0,
     )
-    assert progress_line(far) == (
+    assert progress_line(progress) == (
         "1,200 of 5,000 requests · 24.1 per second · 3 s left · 3 damaged, 1 failed · "
         "waited 61 s as the server asked"
     )
@@ -178,7 +180,7 @@ def test_progress_is_one_line_with_what_is_left_and_what_was_lost() -> None:
 
 def test_progress_of_a_sweep_is_that_of_its_level() -> None:
     """How many requests all levels take is not known before the end."""
-    far = ProbeProgress(
+    progress = ProbeProgress(
         done=1200,
         total=None,
         in_flight=8,
@@ -192,6 +194,9 @@ def test_progress_of_a_sweep_is_that_of_its_level() -> None:
         waited_s=0.0,
         elapsed_s=50.0,
     )
-    assert progress_line(far) == "8 streams at once: 120 of 332 requests · 1,200 in all · 0 damaged, 3 failed"
-    losing = replace(far, level=1, damaged=1, at_level=Sweep(smallest=0.01).far(rows(ok=119, damaged=1)))
+    assert (
+        progress_line(progress)
+        == "8 streams at once: 120 of 332 requests · 1,200 in all · 0 damaged, 3 failed"
+    )
+    losing = replace(progress, level=1, damaged=1, at_level=Sweep(smallest=0.01).far(rows(ok=119, damaged=1)))
     assert progress_line(losing).startswith("one stream at a time: 120 of at most 1,328 requests · ")

@@ -12,8 +12,8 @@ from inspector.files.store import save
 from inspector.fleet.watch import Keep, Metrics, Retention, Watch, summarise
 from inspector.fleet.watch.metrics import NAMES_AT_MOST
 from inspector.inspection.inspection import inspect
-from tests.support.builtin import CAPTURES, WHOLE
-from tests.support.told import Told, value
+from tests.support.builtin import CAPTURES, COMPLETE_CHAT
+from tests.support.counting_metrics import CountingMetrics, value
 
 LEAK = "chat-tool-call-leak-vllm-0.14.1"
 DROPPED = "chat-tool-call-dropped-vllm-0.13.0"
@@ -27,10 +27,12 @@ def recorded(folder: Path, name: str, number: int) -> Path:
 
 
 @pytest.fixture(scope="module")
-def watched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Told, dict[str, Path]]:
+def watched(tmp_path_factory: pytest.TempPathFactory) -> tuple[CountingMetrics, dict[str, Path]]:
     """Two recordings of a fault, a healthy one, and one that was removed before its audit."""
-    folder, metrics = tmp_path_factory.mktemp("captures"), Told()
-    paths = {name: recorded(folder, name, number) for number, name in enumerate((LEAK, DROPPED, WHOLE))}
+    folder, metrics = tmp_path_factory.mktemp("captures"), CountingMetrics()
+    paths = {
+        name: recorded(folder, name, number) for number, name in enumerate((LEAK, DROPPED, COMPLETE_CHAT))
+    }
     watch = Watch(metrics, Retention(folder, Keep.FAILING))
     for path in paths.values():
         watch.ended("up", path)
@@ -41,19 +43,19 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Told, dict[str, P
     return metrics, paths
 
 
-def test_streams_are_counted_by_verdict(watched: tuple[Told, dict[str, Path]]) -> None:
+def test_streams_are_counted_by_verdict(watched: tuple[CountingMetrics, dict[str, Path]]) -> None:
     metrics, _ = watched
     assert value(metrics, "streams_total", verdict="error", **LABELS) == 2
     assert value(metrics, "streams_total", verdict="clean", **LABELS) == 1
     assert value(metrics, "tokens_total") == sum(
-        len(inspect(CAPTURES[name]).reading.choice.tokens) for name in (LEAK, DROPPED, WHOLE)
+        len(inspect(CAPTURES[name]).reading.choice.tokens) for name in (LEAK, DROPPED, COMPLETE_CHAT)
     )
     assert value(metrics, "audit_lag_seconds_count") == 3
     assert value(metrics, "audits_waiting") == 0
 
 
 def test_every_verdict_and_outcome_has_a_series_from_the_first_response_on(
-    watched: tuple[Told, dict[str, Path]],
+    watched: tuple[CountingMetrics, dict[str, Path]],
 ) -> None:
     metrics, _ = watched
     for name, label, members in (("streams", "verdict", Level), ("responses", "outcome", ResponseOutcome)):
@@ -61,8 +63,8 @@ def test_every_verdict_and_outcome_has_a_series_from_the_first_response_on(
         for metric in metrics.registry.collect():
             for sample in metric.samples:
                 if sample.name == f"harmony_inspector_{name}_total":
-                    others = tuple(value for key, value in sample.labels.items() if key != label)
-                    by_set.setdefault(others, set()).add(sample.labels[label])
+                    other_labels = tuple(value for key, value in sample.labels.items() if key != label)
+                    by_set.setdefault(other_labels, set()).add(sample.labels[label])
         assert len(by_set) == 2
         assert all(values == set(members) for values in by_set.values())
 
@@ -76,7 +78,7 @@ def test_tokens_of_responses_are_counted_where_they_are_reconstructed() -> None:
     assert summary.span.attributes["harmony_inspector.tokens"] == summary.tokens
 
 
-def test_findings_are_counted_as_the_audit_has_them(watched: tuple[Told, dict[str, Path]]) -> None:
+def test_findings_are_counted_as_the_audit_has_them(watched: tuple[CountingMetrics, dict[str, Path]]) -> None:
     metrics, _ = watched
     for name, version in ((LEAK, "0.14.1"), (DROPPED, "0.13.0")):
         findings = summarise(inspect(CAPTURES[name])).findings
@@ -92,7 +94,7 @@ def test_findings_are_counted_as_the_audit_has_them(watched: tuple[Told, dict[st
             assert counted == findings.count(finding), finding
 
 
-def test_failing_recordings_stay_and_are_named(watched: tuple[Told, dict[str, Path]]) -> None:
+def test_failing_recordings_stay_and_are_named(watched: tuple[CountingMetrics, dict[str, Path]]) -> None:
     metrics, paths = watched
     assert {name for name, path in paths.items() if path.exists()} == {LEAK, DROPPED}
     named = {
@@ -104,7 +106,9 @@ def test_failing_recordings_stay_and_are_named(watched: tuple[Told, dict[str, Pa
     assert named == {paths[LEAK].name, paths[DROPPED].name}
 
 
-def test_what_was_not_audited_is_counted_with_its_reason(watched: tuple[Told, dict[str, Path]]) -> None:
+def test_what_was_not_audited_is_counted_with_its_reason(
+    watched: tuple[CountingMetrics, dict[str, Path]],
+) -> None:
     metrics, _ = watched
     assert value(metrics, "unaudited_streams_total", upstream="up", reason="audit failed") == 1
     assert value(metrics, "unaudited_streams_total", upstream="up", reason="not sampled") == 1
@@ -118,7 +122,7 @@ def test_a_finding_has_the_channel_of_its_message() -> None:
 
 def test_a_client_cannot_make_a_series_per_request() -> None:
     metrics = Metrics()
-    stream_summary = summarise(inspect(CAPTURES[WHOLE]))
+    stream_summary = summarise(inspect(CAPTURES[COMPLETE_CHAT]))
     for number in range(NAMES_AT_MOST + 20):
         metrics.audited("up", replace(stream_summary, model=f"model-{number}"), lag_s=0.0, capture="")
     assert value(metrics, "streams_total", model="other") == 20
@@ -127,7 +131,7 @@ def test_a_client_cannot_make_a_series_per_request() -> None:
 
 def test_names_that_no_model_has_take_no_place() -> None:
     metrics = Metrics()
-    stream_summary = summarise(inspect(CAPTURES[WHOLE]))
+    stream_summary = summarise(inspect(CAPTURES[COMPLETE_CHAT]))
     for number in range(NAMES_AT_MOST + 20):
         metrics.audited(
             "up", replace(stream_summary, model=f"guess-{number}", served=False), lag_s=0.0, capture=""

@@ -32,8 +32,10 @@ def checked(rules: Path) -> str:
     promtool = shutil.which("promtool")
     if promtool is None:
         pytest.skip("needs promtool: apt-get install prometheus")
-    done = subprocess.run([promtool, "check", "rules", rules], capture_output=True, text=True, check=False)
-    return "" if done.returncode == 0 else done.stdout + done.stderr
+    completed = subprocess.run(
+        [promtool, "check", "rules", rules], capture_output=True, text=True, check=False
+    )
+    return "" if completed.returncode == 0 else completed.stdout + completed.stderr
 
 
 def test_prometheus_takes_the_rules() -> None:
@@ -77,8 +79,8 @@ def test_a_count_is_an_increase_in_the_last_ten_minutes_and_nothing_else(tmp_pat
     }
     path = tmp_path / "tests.yml"
     path.write_text(yaml.safe_dump(tests), "utf-8")
-    done = subprocess.run([promtool, "test", "rules", path], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    completed = subprocess.run([promtool, "test", "rules", path], capture_output=True, text=True, check=False)
+    assert completed.returncode == 0, completed.stdout + completed.stderr
 
 
 def test_prometheus_takes_the_queries_of_the_dashboard(tmp_path: Path) -> None:

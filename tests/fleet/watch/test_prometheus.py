@@ -18,7 +18,7 @@ from urllib.parse import urlencode
 import httpx
 import pytest
 
-from tests.support.builtin import TOOL, WHOLE
+from tests.support.builtin import COMPLETE_CHAT, TOOL
 from tests.support.command import ROOT
 from tests.support.listening import free_port
 
@@ -126,8 +126,8 @@ def test_each_alert_fires_for_its_reason_and_none_for_a_healthy_server(playback:
     ups = [part for name in names for part in ("--upstream", f"{name}={playback}")]
     python = (sys.executable, "-B", "-m", "inspector")
     tap = (*python, "tap", "--port", "0", "--metrics", "0", "--keep", "failing")
-    beside = (*python, "canary", "--base-url", f"http://127.0.0.1:{free_port()}/v1")
-    east = (*beside, "--model", "m", "--name", "east", "--metrics", "0", "--out", tmp_path / "east")
+    canary_words = (*python, "canary", "--base-url", f"http://127.0.0.1:{free_port()}/v1")
+    east = (*canary_words, "--model", "m", "--name", "east", "--metrics", "0", "--out", tmp_path / "east")
     east_log, full_log = tmp_path / "east.log", tmp_path / "full.log"
     full = ("--upstream", f"full={playback}", "--out", tmp_path / "full")
 
@@ -146,19 +146,19 @@ def test_each_alert_fires_for_its_reason_and_none_for_a_healthy_server(playback:
         }
         [on_full_disk] = re.findall(r"(http://\S+)/v1 ->", full_log.read_text())
         taps = re.findall(r"(http://\S+)/v1 ->", log.read_text())
-        good, lossy, failing = taps
-        assert ask(good, model=WHOLE) == 200
-        assert ask(good, "?tokens_per_s=20", model=WHOLE, read=3) == 200
-        assert ask(good, model="a-model-that-does-not-exist") == 404
-        assert ask(good, "?faults=http%3D400", model=WHOLE) == 400
-        assert ask(lossy, model=WHOLE) == 200
-        assert ask(failing, "?faults=http%3D503", model=WHOLE) == 503
+        healthy, lossy, failing = taps
+        assert ask(healthy, model=COMPLETE_CHAT) == 200
+        assert ask(healthy, "?tokens_per_s=20", model=COMPLETE_CHAT, read=3) == 200
+        assert ask(healthy, model="a-model-that-does-not-exist") == 404
+        assert ask(healthy, "?faults=http%3D400", model=COMPLETE_CHAT) == 400
+        assert ask(lossy, model=COMPLETE_CHAT) == 200
+        assert ask(failing, "?faults=http%3D503", model=COMPLETE_CHAT) == 503
         with prometheus_reading(targets, tmp_path) as (api, soon):
 
-            def outcomes(*wanted: tuple[str, str]) -> bool:
+            def outcomes(*expected: tuple[str, str]) -> bool:
                 samples = queried(api, "sum by (upstream, outcome) (harmony_inspector_responses_total) > 0")
-                found = {(row["metric"]["upstream"], row["metric"]["outcome"]) for row in samples}
-                return set(wanted) <= found
+                present = {(row["metric"]["upstream"], row["metric"]["outcome"]) for row in samples}
+                return set(expected) <= present
 
             def firing() -> set[tuple[str, str | None]]:
                 alerts = get(f"{api}/alerts")["data"]["alerts"]
@@ -170,9 +170,9 @@ def test_each_alert_fires_for_its_reason_and_none_for_a_healthy_server(playback:
             # The first damage of a label set that Prometheus has read already.
             assert ask(lossy, model=TOOL) == 200
             assert ask(on_full_disk, model=TOOL) == 200
-            others = {("HarmonyResponsesFailed", "failing"), ("HarmonyCanaryUnanswered", "east")}
-            others |= {("HarmonyResponsesNotRecorded", "full"), ("HarmonyResponsesDamaged", "full")}
-            expected = {("HarmonyResponsesDamaged", "lossy"), *others}
+            other_alerts = {("HarmonyResponsesFailed", "failing"), ("HarmonyCanaryUnanswered", "east")}
+            other_alerts |= {("HarmonyResponsesNotRecorded", "full"), ("HarmonyResponsesDamaged", "full")}
+            expected = {("HarmonyResponsesDamaged", "lossy"), *other_alerts}
             soon(lambda: firing() >= expected)
             assert firing() == expected
             board = json.loads(BOARD.read_text())["panels"]

@@ -14,19 +14,22 @@ from inspector.fleet.watch.redacting import RedactingSink
 from inspector.inspection.inspection import inspect
 from inspector.net.client.address import Server
 from inspector.net.client.request import LiveRequest
-from tests.support.answers import DONE, SAID, answering
-from tests.support.builtin import CAPTURES, TOOL, WHOLE
+from tests.support.answers import DONE_EVENT, STREAM_EVENTS, answering
+from tests.support.builtin import CAPTURES, COMPLETE_CHAT, TOOL
+from tests.support.counting_metrics import CountingMetrics, value
 from tests.support.raw_server import raw_server
-from tests.support.told import Told, value
 from tests.support.upstreams import ask, tapped
 
 
 def test_a_tap_writes_only_what_is_redacted(tmp_path: Path) -> None:
     lines, written = list[str](), list[Path]()
     sink = RedactingSink(tmp_path, say=lines.append, finished=written.append)
-    with raw_server(answering([*SAID, DONE])) as server, tapped(server.v1, sink=sink) as (address, _):
+    with (
+        raw_server(answering([*STREAM_EVENTS, DONE_EVENT])) as server,
+        tapped(server.v1, sink=sink) as (address, _),
+    ):
         passed = ask(address, {"messages": [{"role": "user", "content": "My own secret text"}]})
-        assert passed.content == b"".join([*SAID, DONE])
+        assert passed.content == b"".join([*STREAM_EVENTS, DONE_EVENT])
         sink.close()
     assert [path.name for path in tmp_path.iterdir()] == [path.name for path in written]
     capture = load(written[0])
@@ -84,17 +87,17 @@ def test_what_cannot_be_redacted_is_not_written(tmp_path: Path) -> None:
 
 
 def test_a_canary_keeps_no_text(playback: str, tmp_path: Path) -> None:
-    metrics = Told()
+    metrics = CountingMetrics()
     watch = Watch(metrics, Retention(tmp_path))
-    requests = [LiveRequest(model=name, prompt="My own secret text") for name in (WHOLE, TOOL)]
+    requests = [LiveRequest(model=name, prompt="My own secret text") for name in (COMPLETE_CHAT, TOOL)]
     Canary(Server(base_url=playback), requests, tmp_path, watch, metrics, redact=True).once()
     metrics.wait(2)
     watch.close()
     assert value(metrics, "streams_total", verdict="clean") == 1
     assert value(metrics, "streams_total", verdict="error") == 1
-    kept = list(tmp_path.glob("*.jsonl"))
-    assert len(kept) == 2
-    for path in kept:
+    paths = list(tmp_path.glob("*.jsonl"))
+    assert len(paths) == 2
+    for path in paths:
         text = path.read_text("utf-8")
         assert "secret" not in text
         assert "weather" not in text

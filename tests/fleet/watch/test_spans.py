@@ -29,9 +29,9 @@ from inspector.inspection.inspection import inspect
 from inspector.net.client.address import Server
 from inspector.net.client.request import LiveRequest
 from inspector.protocol.wire.stream import loads
-from tests.support.builtin import CAPTURES, RESPONSES, TOOL, WHOLE
+from tests.support.builtin import CAPTURES, COMPLETE_CHAT, RESPONSES, TOOL
+from tests.support.counting_metrics import CountingMetrics
 from tests.support.listening import listening
-from tests.support.told import Told
 
 
 class Receiver:
@@ -41,7 +41,7 @@ class Receiver:
         self.spans: list[Any] = []
         self.services: set[str] = set()
         self.schemas: set[str] = set()
-        self.came = Flag()
+        self.received = Flag()
         self.app = Starlette(routes=[Route("/v1/traces", self._receive, methods=["POST"])])
 
     async def _receive(self, request: Request) -> Response:
@@ -55,7 +55,7 @@ class Receiver:
             for scope in resource.scope_spans:
                 self.schemas.add(scope.schema_url)
                 self.spans += scope.spans
-        self.came.set()
+        self.received.set()
         return Response(b"", media_type="application/x-protobuf")
 
 
@@ -157,11 +157,11 @@ def test_what_a_client_asks_cannot_keep_a_span_from_being_sent() -> None:
 
 
 def test_a_collector_gets_a_span_of_each_audited_response(playback: str, tmp_path: Path) -> None:
-    receiver, metrics = Receiver(), Told()
+    receiver, metrics = Receiver(), CountingMetrics()
     with listening(receiver.app) as collector:
         spans = Spans(collector, addresses={"canary": playback})
         watch = Watch(metrics, Retention(tmp_path, Keep.FAILING), spans=spans)
-        requests = [LiveRequest(model=name, prompt="hi") for name in (WHOLE, TOOL)]
+        requests = [LiveRequest(model=name, prompt="hi") for name in (COMPLETE_CHAT, TOOL)]
         Canary(Server(base_url=playback), requests, tmp_path, watch, metrics).once()
         metrics.wait(2)
         watch.close()
@@ -177,8 +177,8 @@ def test_a_collector_gets_a_span_of_each_audited_response(playback: str, tmp_pat
     assert {attributes["server.port"].int_value for attributes in span_attributes} == {
         int(playback.rsplit(":", 1)[1])
     }
-    [kept] = [attributes for attributes in span_attributes if "harmony_inspector.capture" in attributes]
-    assert (tmp_path / kept["harmony_inspector.capture"].string_value).is_file()
+    [stored] = [attributes for attributes in span_attributes if "harmony_inspector.capture" in attributes]
+    assert (tmp_path / stored["harmony_inspector.capture"].string_value).is_file()
     assert sum(len(span.events) for span in receiver.spans) == 3
 
 
@@ -190,7 +190,7 @@ def test_the_standard_variables_name_the_collector_and_the_service(
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector)
         monkeypatch.setenv("OTEL_SERVICE_NAME", "mine")
         spans = Spans()
-        spans.audited("up", span_of(inspect(CAPTURES[WHOLE])))
+        spans.audited("up", span_of(inspect(CAPTURES[COMPLETE_CHAT])))
         spans.close()
     assert receiver.services == {"mine"}
     assert len(receiver.spans) == 1

@@ -26,22 +26,22 @@ from inspector.net.tap import DashboardTap, FolderSink, parse_upstreams
 from inspector.net.tap.dashboard import _ReportingSink
 from tests.support.builtin import CAPTURES, TOOL
 from tests.support.command import ROOT
+from tests.support.counting_metrics import CountingMetrics, value
 from tests.support.listening import listening
-from tests.support.told import Told, value
 from tests.support.upstreams import raw
 
-FOLDER_GONE = {"upstream": "up", "reason": "folder removed"}
+FOLDER_REMOVED = {"upstream": "up", "reason": "folder removed"}
 FAULTS = {"disk full": (resource.RLIMIT_FSIZE, 700), "too many open files": (resource.RLIMIT_NOFILE, 0)}
 PROGRAM = """
 import resource, sys
 from inspector.fleet.watch import Metrics, Retention, Watch
 from tests.fleet.watch.test_unrecorded import recorded_by
 from tests.support.builtin import CAPTURES, TOOL
-from tests.support.told import Told, value
+from tests.support.counting_metrics import CountingMetrics, value
 from inspector.net.tap import FolderSink
 from functools import partial
 from pathlib import Path
-metrics = Told()
+metrics = CountingMetrics()
 watch = Watch(metrics, Retention(None), say=print)
 ended, unwritten = partial(watch.ended, "up"), partial(watch.unwritten, "up")
 sink = FolderSink(Path(sys.argv[1]), finished=ended, unwritten=unwritten)
@@ -58,21 +58,21 @@ for metric in metrics.registry.collect():
 """
 
 
-def recorded_by(sink: Sink, capture: Capture, between: Callable[[], object] = lambda: None) -> None:
+def recorded_by(sink: Sink, capture: Capture, before_events: Callable[[], object] = lambda: None) -> None:
     run = sink.opened(capture.header)
     for number, event in enumerate(capture.events):
         sink.event(run, event)
         if number == 3:
-            between()
+            before_events()
     sink.ended(run, capture.end or End(at_s=1.0, cut=False))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("reason", FAULTS)
 def test_what_the_system_refuses_is_counted_said_and_audited(reason: str, tmp_path: Path) -> None:
-    limit, most = FAULTS[reason]
-    done = subprocess.run(
-        [sys.executable, "-B", "-c", PROGRAM, str(tmp_path), str(int(limit)), str(most)],
+    limit, max_size = FAULTS[reason]
+    completed = subprocess.run(
+        [sys.executable, "-B", "-c", PROGRAM, str(tmp_path), str(int(limit)), str(max_size)],
         capture_output=True,
         text=True,
         cwd=ROOT,
@@ -80,25 +80,25 @@ def test_what_the_system_refuses_is_counted_said_and_audited(reason: str, tmp_pa
         check=False,
     )
     label = {"disk full": "file too large"}.get(reason, reason)  # what RLIMIT_FSIZE gives
-    assert f"unrecorded_responses_total {label} 1.0" in done.stdout, done.stdout + done.stderr
-    assert "responses_total damaged 1.0" in done.stdout
-    assert "unaudited" not in done.stdout
-    assert f"1 response not recorded ({label}: 1): " in done.stdout
-    assert done.stderr == ""
+    assert f"unrecorded_responses_total {label} 1.0" in completed.stdout, completed.stdout + completed.stderr
+    assert "responses_total damaged 1.0" in completed.stdout
+    assert "unaudited" not in completed.stdout
+    assert f"1 response not recorded ({label}: 1): " in completed.stdout
+    assert completed.stderr == ""
 
 
-@pytest.mark.parametrize("when", ["before", "during"])
-def test_a_removed_folder_is_counted_and_the_response_audited(when: str, tmp_path: Path) -> None:
-    metrics, lines, folder = Told(), list[str](), tmp_path / "captures"
+@pytest.mark.parametrize("moment", ["before", "during"])
+def test_a_removed_folder_is_counted_and_the_response_audited(moment: str, tmp_path: Path) -> None:
+    metrics, lines, folder = CountingMetrics(), list[str](), tmp_path / "captures"
     watch = Watch(metrics, Retention(folder), say=lines.append)
     sink = FolderSink(folder, finished=partial(watch.ended, "up"), unwritten=partial(watch.unwritten, "up"))
     remove = partial(shutil.rmtree, folder, ignore_errors=True)
-    if when == "before":
+    if moment == "before":
         remove()
     recorded_by(sink, CAPTURES[TOOL], remove)
     metrics.wait(1)
     watch.close()
-    assert value(metrics, "unrecorded_responses_total", **FOLDER_GONE) == 1
+    assert value(metrics, "unrecorded_responses_total", **FOLDER_REMOVED) == 1
     assert value(metrics, "responses_total", outcome="damaged") == 1
     assert value(metrics, "unaudited_streams_total") == 0
     [line] = lines
@@ -121,15 +121,15 @@ def test_the_file_and_memory_together_are_the_whole_recording(tmp_path: Path) ->
         recording.end(capture.end or End(at_s=1.0, cut=False))
         unwritten = recording.unwritten()
         assert unwritten is not None
-        whole = Recording(tmp_path / f"{cut}-whole.jsonl", capture.header)
-        whole.write(capture.events)
-        whole.end(capture.end or End(at_s=1.0, cut=False))
-        assert unwritten.content == whole.path.read_bytes()
+        complete = Recording(tmp_path / f"{cut}-whole.jsonl", capture.header)
+        complete.write(capture.events)
+        complete.end(capture.end or End(at_s=1.0, cut=False))
+        assert unwritten.content == complete.path.read_bytes()
         unwritten.release()
 
 
 def test_memory_is_bounded_and_what_it_does_not_hold_counts_as_not_audited(tmp_path: Path) -> None:
-    memory, metrics = Memory(2000), Told()
+    memory, metrics = Memory(2000), CountingMetrics()
     recording = Recording(tmp_path / "gone" / "x.jsonl", CAPTURES[TOOL].header, memory=memory)
     recording.write(CAPTURES[TOOL].events)
     recording.end(End(at_s=1.0, cut=False))
@@ -140,12 +140,12 @@ def test_memory_is_bounded_and_what_it_does_not_hold_counts_as_not_audited(tmp_p
     watch = Watch(metrics, Retention(None), say=lambda _: None)
     watch.unwritten("up", unwritten)
     watch.close()
-    assert value(metrics, "unrecorded_responses_total", **FOLDER_GONE) == 1
+    assert value(metrics, "unrecorded_responses_total", **FOLDER_REMOVED) == 1
     assert value(metrics, "unaudited_streams_total", upstream="up", reason="not recorded") == 1
 
 
 def test_a_part_that_is_on_disk_goes_where_nothing_is_kept(tmp_path: Path) -> None:
-    metrics, path = Told(), tmp_path / "x.jsonl"
+    metrics, path = CountingMetrics(), tmp_path / "x.jsonl"
     path.write_text("a part")
     content = "\n".join(render(CAPTURES[TOOL])).encode()
     watch = Watch(metrics, Retention(tmp_path, Keep.NONE), say=lambda _: None)
@@ -157,7 +157,7 @@ def test_a_part_that_is_on_disk_goes_where_nothing_is_kept(tmp_path: Path) -> No
 def test_the_dashboards_tap_counts_and_audits_what_its_folder_does_not_take(
     playback: str, tmp_path: Path
 ) -> None:
-    metrics, lines = Told(), list[str]()
+    metrics, lines = CountingMetrics(), list[str]()
     (tmp_path / "file").write_text("")
     registry = Registry(tmp_path / "file" / "captures")
     watch = Watch(metrics, Retention(registry.folder), say=lines.append)
@@ -181,17 +181,17 @@ def test_a_response_that_many_shorter_ones_overtake_is_audited(tmp_path: Path) -
     sink = _ReportingSink(registry, ended.append, registry.get)
     capture = CAPTURES[TOOL]
     run = sink.opened(capture.header)
-    others = [sink.opened(capture.header) for _ in range(RUNS_KEPT)]
-    for each in (others[-1], run):
-        sink.ended(each, End(at_s=1.0, cut=False))
+    shorter_runs = [sink.opened(capture.header) for _ in range(RUNS_KEPT)]
+    for run_id in (shorter_runs[-1], run):
+        sink.ended(run_id, End(at_s=1.0, cut=False))
     assert registry.get(run) is None, "this test shows nothing otherwise"
-    for each in others[:-1]:
-        sink.ended(each, End(at_s=1.0, cut=False))
-    assert ended[:2] == [tmp_path / f"{each}.jsonl" for each in (others[-1], run)]
+    for run_id in shorter_runs[:-1]:
+        sink.ended(run_id, End(at_s=1.0, cut=False))
+    assert ended[:2] == [tmp_path / f"{run_id}.jsonl" for run_id in (shorter_runs[-1], run)]
 
 
 def test_a_redacting_tap_and_a_canary_count_it_too(playback: str, tmp_path: Path) -> None:
-    metrics = Told()
+    metrics = CountingMetrics()
     watch = Watch(metrics, Retention(None), say=lambda _: None)
     folder = tmp_path / "captures"
     sink = RedactingSink(folder, unwritten=partial(watch.unwritten, "up"))
@@ -224,15 +224,15 @@ def test_a_redacting_tap_and_a_canary_count_it_too(playback: str, tmp_path: Path
 def test_a_line_a_minute_has_the_number_of_responses() -> None:
     lines, minutes = list[str](), list[Callable[[], None]]()
     log = UnrecordedLog(lines.append, later=minutes.append)
-    full, gone = StoreError("a: full", errno=28), StoreError("b: gone", errno=2)
-    for error in (full, full, full, gone):
+    full, missing = StoreError("a: full", errno=28), StoreError("b: gone", errno=2)
+    for error in (full, full, full, missing):
         log.add(error)
     assert lines == ["1 response not recorded (disk full: 1): a: full"]
     minutes.pop()()
     assert lines[1:] == ["3 responses not recorded (disk full: 2, folder removed: 1): b: gone"]
     minutes.pop()()
     assert (len(lines), minutes) == (2, []), "nothing failed in that minute"
-    log.add(gone)
-    log.add(gone)
+    log.add(missing)
+    log.add(missing)
     log.flush()
     assert lines[2:] == ["1 response not recorded (folder removed: 1): b: gone"] * 2

@@ -17,7 +17,7 @@ from inspector.matrix.results import all_runs as matrix_runs
 from inspector.matrix.results import capture_of as matrix_capture
 from inspector.protocol.harmony.vocab import encode
 from inspector.views.comparison_rows import comparison_row, comparison_summary, difference_rows, timing_rows
-from tests.support.streams import CLOSED, GOOD, LEAK, LOSS, PIECES, Step, aborted, chat, chat_chunk
+from tests.support.streams import CLEAN, CLOSED, LEAK, LOSS, PIECES, Step, aborted, chat, chat_chunk
 
 STORED = {fixture.name: fixture.path for fixture in builtin()}
 
@@ -95,9 +95,11 @@ def test_real_servers_are_told_apart_in_one_sentence(
 
 
 def test_streams_that_stop_at_different_rejections_are_not_called_the_same() -> None:
-    token, other = (f"Unexpected token {one} while expecting start token 200006" for one in (12606, 200002))
+    token, other_error = (
+        f"Unexpected token {token_id} while expecting start token 200006" for token_id in (12606, 200002)
+    )
     analysis = ["<|channel|>analysis<|message|>Hi<|end|>"]
-    ended = inspect(aborted(analysis, token)), inspect(aborted(analysis, other))
+    ended = inspect(aborted(analysis, token)), inspect(aborted(analysis, other_error))
     comparison = compare(*ended)
     assert comparison.outcome is Outcome.TOKENS
     assert (
@@ -108,7 +110,10 @@ def test_streams_that_stop_at_different_rejections_are_not_called_the_same() -> 
     assert compare(ended[0], ended[0]).outcome is Outcome.SAME
 
     begun = ["<|channel|>analysis<|message|>Hi<|end|><|start|>assistant"]
-    roles = [inspect(aborted(begun, f"Unknown role: assistant{one}", each=False)) for one in ("ary", "x")]
+    roles = [
+        inspect(aborted(begun, f"Unknown role: assistant{suffix}", event_per_token=False))
+        for suffix in ("ary", "x")
+    ]
     headers = "a header with “assistantary” on the left, a header with “assistantx” on the right"
     assert f"stop at different rejected headers: {headers}" in compare(*roles).sentence
 
@@ -116,16 +121,18 @@ def test_streams_that_stop_at_different_rejections_are_not_called_the_same() -> 
 def test_a_stream_that_stops_earlier_at_another_rejection_does_not_share_the_others_error() -> None:
     analysis = "<|channel|>analysis<|message|>Hi<|end|>"
     final = f"{analysis}<|start|>assistant<|channel|>final<|message|>Yes<|end|>"
-    token, other = (f"Unexpected token {one} while expecting start token 200006" for one in (12606, 200002))
-    comparison = compared(aborted([analysis], token), aborted([final], other))
+    token, other_error = (
+        f"Unexpected token {token_id} while expecting start token 200006" for token_id in (12606, 200002)
+    )
+    comparison = compared(aborted([analysis], token), aborted([final], other_error))
     assert "where the left server stops" in comparison.sentence
-    assert f"The parser errors differ: “{token}” on the left, “{other}” on the right." in comparison.why
+    assert f"The parser errors differ: “{token}” on the left, “{other_error}” on the right." in comparison.why
 
 
 def test_a_client_that_left_accuses_no_server() -> None:
-    whole = chat(GOOD)
+    clean = chat(CLEAN)
     end = End(at_s=1.0, cut=True, closed_by=ClosedBy.CLIENT)
-    comparison = compared(replace(whole, events=whole.events[:3], end=end), whole)
+    comparison = compared(replace(clean, events=clean.events[:3], end=end), clean)
     assert comparison.outcome is Outcome.UNKNOWN
     assert "the left server was left by its client" in comparison.sentence
     assert "unknown, not different" in comparison.why
@@ -143,7 +150,7 @@ def test_one_script_on_two_releases_of_the_lab_says_that_only_the_older_one_lost
     )
     assert comparison.counts is not None
     assert comparison.counts.differing == 0
-    assert {apart.left_state for apart in comparison.choice.apart} == {"dropped"}
+    assert {difference.left_state for difference in comparison.choice.apart} == {"dropped"}
 
 
 def test_the_same_script_on_two_versions_is_the_same_tokens_delivered_apart() -> None:
@@ -155,7 +162,10 @@ def test_the_same_script_on_two_versions_is_the_same_tokens_delivered_apart() ->
     assert comparison.choice.apart == (Apart(4, 6, 4, None, "dropped", "content", "misrouted"),)
     assert [finding.kind for finding in comparison.findings.only_left] == [Kind.DROPPED]
     assert [finding.kind for finding in comparison.findings.only_right] == [Kind.MISROUTED]
-    assert [mine.kind for mine, _ in comparison.findings.both] == [Kind.DROPPED, Kind.INVALID_TOOL_ARGUMENTS]
+    assert [finding.kind for finding, _ in comparison.findings.both] == [
+        Kind.DROPPED,
+        Kind.INVALID_TOOL_ARGUMENTS,
+    ]
     assert {pair.field: pair.equal for pair in comparison.choice.delivered} == {
         "reasoning": True,
         "content": False,
@@ -178,14 +188,14 @@ def test_a_capture_is_the_same_as_itself(name: str) -> None:
 
 
 def test_the_loss_of_one_side_is_that_servers() -> None:
-    comparison = compared(chat(GOOD, version="0.14.1"), chat(LOSS, version="0.13.0"))
+    comparison = compared(chat(CLEAN, version="0.14.1"), chat(LOSS, version="0.13.0"))
     assert comparison.sentence == "The tokens are the same; only 0.13.0 lost 2 tokens of the reasoning."
     assert comparison.why.startswith("The model did the same on both sides, so the fault is the server's.")
     assert not comparison.same
 
 
 def test_sides_of_one_version_are_called_left_and_right() -> None:
-    comparison = compared(chat(GOOD), chat(LOSS))
+    comparison = compared(chat(CLEAN), chat(LOSS))
     assert "only the right server lost 2 tokens" in comparison.sentence
 
 
@@ -198,15 +208,15 @@ def test_what_both_lost_is_said_of_both() -> None:
     assert comparison.why.startswith("The version makes no difference here.")
 
 
-OTHER: Sequence[Step] = (
-    *GOOD[:2],
+OTHER_ANSWER: Sequence[Step] = (
+    *CLEAN[:2],
     ("<|start|>assistant<|channel|>final<|message|>Rainy", {"content": "Rainy"}),
     ("<|return|>", {}),
 )
 
 
 def test_the_first_divergence_names_token_and_event() -> None:
-    comparison = compared(chat(GOOD), chat(OTHER))
+    comparison = compared(chat(CLEAN), chat(OTHER_ANSWER))
     assert comparison.outcome is Outcome.TOKENS
     place = len(
         encode(
@@ -259,15 +269,15 @@ def test_a_wider_loss_is_another_loss() -> None:
 def test_other_tokens_are_explained_from_the_requests(
     left: dict[str, Any], right: dict[str, Any], cause: str
 ) -> None:
-    assert cause in compared(asked(chat(GOOD), **left), asked(chat(OTHER), **right)).why
+    assert cause in compared(asked(chat(CLEAN), **left), asked(chat(OTHER_ANSWER), **right)).why
 
 
 def test_what_is_unknown_on_one_side_is_no_difference() -> None:
-    model = replace(chat(GOOD).header, model="m", request={"messages": [{"content": "a"}]})
+    model = replace(chat(CLEAN).header, model="m", request={"messages": [{"content": "a"}]})
     bare = Capture(
         header=Header(endpoint=Endpoint.TOKENS), events=[Event("[200005, 35644, 200008, 1844, 200007]")]
     )
-    comparison = compared(bare, replace(chat(OTHER), header=model))
+    comparison = compared(bare, replace(chat(OTHER_ANSWER), header=model))
     assert "models differ" not in comparison.why
     assert "requests differ" not in comparison.why
     assert "lacks its request" in comparison.why
@@ -280,15 +290,15 @@ def test_prompt_ids_clear_or_accuse_the_template() -> None:
         chunk = json.dumps({"choices": [], "prompt_token_ids": ids})
         return replace(capture, events=[Event(chunk, 0.0), *capture.events])
 
-    same = compared(with_prompt(GOOD, [1, 2]), with_prompt(OTHER, [1, 2]))
-    assert same.why.endswith("The prompt token IDs are the same, so the template is not the cause.")
-    second = compared(with_prompt(GOOD, [1, 2]), with_prompt(OTHER, [1, 3]))
+    same_prompt = compared(with_prompt(CLEAN, [1, 2]), with_prompt(OTHER_ANSWER, [1, 2]))
+    assert same_prompt.why.endswith("The prompt token IDs are the same, so the template is not the cause.")
+    second = compared(with_prompt(CLEAN, [1, 2]), with_prompt(OTHER_ANSWER, [1, 3]))
     assert "the prompt token IDs differ" in second.why
     assert second.settings[-1] == ("prompt ids", *["2 IDs, first difference at 1"] * 2)
 
 
 def test_without_ids_the_delivered_texts_are_all_that_can_be_compared() -> None:
-    comparison = compared(chat(GOOD, with_ids=False), chat(LOSS))
+    comparison = compared(chat(CLEAN, with_ids=False), chat(LOSS))
     assert comparison.outcome is Outcome.UNKNOWN
     assert comparison.sentence == (
         "It is unknown whether the tokens are the same; the delivered texts differ in the reasoning."
@@ -318,9 +328,9 @@ def test_final_texts_that_differ_accuse_nobody() -> None:
 def test_a_bare_list_of_tokens_holds_no_delivery() -> None:
     tokens = Capture(
         header=Header(endpoint=Endpoint.TOKENS),
-        events=[Event(json.dumps(encode("".join(text for text, _ in GOOD))))],
+        events=[Event(json.dumps(encode("".join(text for text, _ in CLEAN))))],
     )
-    assert compared(tokens, chat(GOOD)).sentence == "The tokens are the same."
+    assert compared(tokens, chat(CLEAN)).sentence == "The tokens are the same."
     comparison = compared(tokens, chat(LOSS))
     assert comparison.outcome is Outcome.DELIVERY
     assert "only the right server lost 2 tokens of the reasoning" in comparison.sentence
@@ -346,13 +356,13 @@ def test_every_choice_is_compared() -> None:
     assert comparison.divergence.choice == 1
     assert "token 3 of choice 1" in comparison.sentence
     assert comparison_row(comparison)["delivered"]["choices[1].content"]["equal"] is False
-    single = compared(two("red"), chat(GOOD))
+    single = compared(two("red"), chat(CLEAN))
     assert single.outcome is Outcome.UNKNOWN
     assert single.sentence.startswith("The two responses have different numbers of choices")
 
 
 def test_a_row_holds_the_contract_and_is_json() -> None:
-    comparison = compared(chat(GOOD), chat(LEAK))
+    comparison = compared(chat(CLEAN), chat(LEAK))
     row = json.loads(json.dumps(comparison_row(comparison)))
     assert row["tokens"] == {"equal": 14, "only_left": 0, "only_right": 0, "replaced": 0}
     assert row["delivered"]["reasoning"] == {"equal": False, "left": "Need weather.", "right": "Need"}
@@ -363,7 +373,7 @@ def test_a_row_holds_the_contract_and_is_json() -> None:
 
 
 def test_differences_stand_in_token_order_and_timing_keeps_its_units() -> None:
-    comparison = compared(chat(GOOD), chat(LEAK, gap_s=0.5))
+    comparison = compared(chat(CLEAN), chat(LEAK, gap_s=0.5))
     assert [row["what"] for row in difference_rows(comparison)] == [
         "delivered differently",
         "finding only right",
@@ -374,7 +384,8 @@ def test_differences_stand_in_token_order_and_timing_keeps_its_units() -> None:
 
 def test_several_captures_stand_in_one_list_against_the_reference() -> None:
     comparisons = compare_all(
-        inspect(chat(GOOD)), [inspect(chat(LEAK), name="a"), inspect(chat(GOOD), name="b")]
+        inspect(chat(CLEAN)),
+        [inspect(chat(LEAK), name="a"), inspect(chat(CLEAN), name="b")],
     )
     rows = [comparison_summary(comparison) for comparison in comparisons]
     assert [(row["capture"], row["findings_new"], row["delivered_equal"]) for row in rows] == [
@@ -385,20 +396,24 @@ def test_several_captures_stand_in_one_list_against_the_reference() -> None:
 
 @given(left=PIECES, right=PIECES)
 def test_any_two_streams_compare_and_mirror_each_other(left: Sequence[Step], right: Sequence[Step]) -> None:
-    there, back = compared(chat(left), chat(right)), compared(chat(right), chat(left))
-    assert there.same == back.same
-    assert (there.outcome is Outcome.SAME) == (there.same and there.outcome is not Outcome.UNKNOWN)
-    assert there.counts is not None
+    comparison, back = compared(chat(left), chat(right)), compared(chat(right), chat(left))
+    assert comparison.same == back.same
+    assert (comparison.outcome is Outcome.SAME) == (
+        comparison.same and comparison.outcome is not Outcome.UNKNOWN
+    )
+    assert comparison.counts is not None
     assert back.counts is not None
-    assert there.counts.differing == back.counts.differing
-    assert len(there.findings.both) + len(there.findings.only_left) == len(there.left.findings)
-    assert len(there.findings.both) + len(there.findings.only_right) == len(there.right.findings)
-    ids = there.left.reading.choice.tokens.ids
-    if there.divergence is not None:
-        place = there.divergence.token
-        assert ids[:place] == there.right.reading.choice.tokens.ids[:place]
-    json.dumps(comparison_row(there))
-    assert all(stretch.start < stretch.end <= len(ids) for stretch in there.choice.apart)
+    assert comparison.counts.differing == back.counts.differing
+    assert len(comparison.findings.both) + len(comparison.findings.only_left) == len(comparison.left.findings)
+    assert len(comparison.findings.both) + len(comparison.findings.only_right) == len(
+        comparison.right.findings
+    )
+    ids = comparison.left.reading.choice.tokens.ids
+    if comparison.divergence is not None:
+        place = comparison.divergence.token
+        assert ids[:place] == comparison.right.reading.choice.tokens.ids[:place]
+    json.dumps(comparison_row(comparison))
+    assert all(stretch.start < stretch.end <= len(ids) for stretch in comparison.choice.apart)
 
 
 def test_settings_survive_hostile_requests() -> None:
@@ -407,10 +422,11 @@ def test_settings_survive_hostile_requests() -> None:
     for _ in range(50):
         inner["a"] = inner = {}
     comparison = compared(
-        asked(chat(GOOD), **{"x.y[0]": "\u202e" * 5000, **deep}), asked(chat(GOOD), **deep, b=None)
+        asked(chat(CLEAN), **{"x.y[0]": "\u202e" * 5000, **deep}),
+        asked(chat(CLEAN), **deep, b=None),
     )
-    (one,) = [row for row in comparison.settings if row.left is not None]
-    assert len(one.left or "") == 400
+    (setting,) = [row for row in comparison.settings if row.left is not None]
+    assert len(setting.left or "") == 400
 
 
 def test_a_side_that_failed_before_its_first_token_leaves_nothing_to_compare() -> None:
@@ -418,11 +434,11 @@ def test_a_side_that_failed_before_its_first_token_leaves_nothing_to_compare() -
     refused = Capture(
         header=Header(endpoint=Endpoint.CHAT, status=400), events=[Event(body, 0.1)], end=CLOSED
     )
-    comparison = compare(inspect(refused), inspect(chat(GOOD, with_ids=False)))
+    comparison = compare(inspect(refused), inspect(chat(CLEAN, with_ids=False)))
     assert (comparison.outcome, comparison.sentence) == (
         Outcome.UNKNOWN,
         "The left server delivered nothing, so there is nothing to compare.",
     )
     assert comparison.why.startswith("Left: The server rejected the request (HTTP 400)")
-    both = compare(inspect(refused), inspect(refused))
-    assert both.sentence == "Neither server delivered anything, so there is nothing to compare."
+    both_failed = compare(inspect(refused), inspect(refused))
+    assert both_failed.sentence == "Neither server delivered anything, so there is nothing to compare."

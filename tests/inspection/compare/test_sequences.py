@@ -8,31 +8,31 @@ from hypothesis import strategies as st
 from inspector.inspection.compare import Fold, Sides, Stretch, StretchKind, folds, lay
 from inspector.inspection.compare.sequences import Counts
 
-FEW = st.lists(st.integers(0, 4), max_size=40)
+ITEMS = st.lists(st.integers(0, 4), max_size=40)
 LARGE = 131_072
 
 
 def rebuilt(sides: Sides, left: list[int], right: list[int]) -> tuple[list[int], list[int]]:
     """Both sequences from the stretches; equal stretches take their items from the other side."""
-    mine, other = [], []
+    rebuilt_left, rebuilt_right = [], []
     for stretch in sides.stretches:
         a, b = left[stretch.left_start : stretch.left_end], right[stretch.right_start : stretch.right_end]
-        mine += b if stretch.lane is StretchKind.SAME else a
-        other += a if stretch.lane is StretchKind.SAME else b
-    return mine, other
+        rebuilt_left += b if stretch.lane is StretchKind.SAME else a
+        rebuilt_right += a if stretch.lane is StretchKind.SAME else b
+    return rebuilt_left, rebuilt_right
 
 
 def edits(left: list[int], right: list[int]) -> int:
     """Fewest insertions, deletions and replacements, by the textbook's table."""
     row = list(range(len(right) + 1))
     for place, item in enumerate(left, 1):
-        above, row[0] = row[0], place
+        diagonal, row[0] = row[0], place
         for at, partner in enumerate(right, 1):
-            above, row[at] = row[at], min(row[at] + 1, row[at - 1] + 1, above + (item != partner))
+            diagonal, row[at] = row[at], min(row[at] + 1, row[at - 1] + 1, diagonal + (item != partner))
     return row[-1]
 
 
-@given(left=FEW, right=FEW)
+@given(left=ITEMS, right=ITEMS)
 def test_stretches_cover_both_sides_with_the_fewest_edits(left: list[int], right: list[int]) -> None:
     sides = lay(left, right)
     assert rebuilt(sides, left, right) == (left, right)
@@ -42,7 +42,7 @@ def test_stretches_cover_both_sides_with_the_fewest_edits(left: list[int], right
         edges
         == [(0, 0), *((stretch.left_end, stretch.right_end) for stretch in sides.stretches)][: len(edges)]
     )
-    assert all(one.lane is not other.lane for one, other in pairwise(sides.stretches))
+    assert all(stretch.lane is not following.lane for stretch, following in pairwise(sides.stretches))
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_place_finds_its_partner_and_a_lost_one_has_none() -> None:
     assert sides.span_to_right(2, 2) is None
 
 
-@given(left=FEW, right=FEW, context=st.integers(0, 5), marks=st.lists(st.integers(0, 40), max_size=4))
+@given(left=ITEMS, right=ITEMS, context=st.integers(0, 5), marks=st.lists(st.integers(0, 40), max_size=4))
 def test_folds_hide_only_equal_items_and_nothing_that_is_to_stay(
     left: list[int], right: list[int], context: int, marks: list[int]
 ) -> None:

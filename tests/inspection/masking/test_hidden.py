@@ -15,13 +15,13 @@ SECRET = "grandmother"
 SECRET_IDS = encode_plain(f" my {SECRET} likes zebras")
 
 
-def asked(request: dict[str, Any], **more: Any) -> Capture:
+def asked(request: dict[str, Any], **header: Any) -> Capture:
     """A request with a response that has nothing to hide."""
     chunk = {"choices": [{"index": 0, "delta": {"content": "Hello"}, "finish_reason": "stop"}]}
-    return replace(told(chunk, **more), header=Header(endpoint=Endpoint.CHAT, request=request))
+    return replace(capture_of(chunk, **header), header=Header(endpoint=Endpoint.CHAT, request=request))
 
 
-def told(payload: Any, *, kind: EventKind = EventKind.SSE, status: int = 200, **header: Any) -> Capture:
+def capture_of(payload: Any, *, kind: EventKind = EventKind.SSE, status: int = 200, **header: Any) -> Capture:
     """A response of one event."""
     endpoint = Endpoint.RESPONSES if "type" in payload else Endpoint.CHAT
     return Capture(
@@ -32,7 +32,7 @@ def told(payload: Any, *, kind: EventKind = EventKind.SSE, status: int = 200, **
 
 
 def item(value: Any) -> Capture:
-    return told({"type": "response.output_item.done", "output_index": 0, "item": {"id": "i", **value}})
+    return capture_of({"type": "response.output_item.done", "output_index": 0, "item": {"id": "i", **value}})
 
 
 def tool(parameters: Any) -> Capture:
@@ -64,9 +64,9 @@ HIDDEN = {
     "an error of a tool": item({"type": "mcp_call", "error": f"no user called {SECRET}"}),
     "a reason of a tool": item({"type": "web_search_call", "action": {"reason": SECRET}}),
     "the name of an event": replace(
-        told({"choices": []}), events=[Event('{"choices": []}', 0.1, f"my {SECRET}")]
+        capture_of({"choices": []}), events=[Event('{"choices": []}', 0.1, f"my {SECRET}")]
     ),
-    "a tool of the model's own family": told(
+    "a tool of the model's own family": capture_of(
         {
             "choices": [
                 {
@@ -77,19 +77,19 @@ HIDDEN = {
             ]
         }
     ),
-    "logprobs of Responses": told(
+    "logprobs of Responses": capture_of(
         {
             "type": "response.output_text.delta",
             "delta": SECRET,
             "logprobs": [{**ENTRY, "top_logprobs": [ENTRY]}],
         }
     ),
-    "what a check of the request quotes": told(
+    "what a check of the request quotes": capture_of(
         {"detail": [{"type": "missing", "loc": ["body"], "input": {SECRET: SECRET, "a": SECRET}}]},
         kind=EventKind.BODY,
         status=422,
     ),
-    "what follows words of a parser": told(
+    "what follows words of a parser": capture_of(
         {"error": {"message": f"Unexpected token 'd', \"dear {SECRET}\" is not valid JSON"}},
         kind=EventKind.BODY,
         status=400,
@@ -103,9 +103,9 @@ HIDDEN = {
 def test_text_is_hidden_wherever_it_stands(place: str) -> None:
     capture = HIDDEN[place]
     assert SECRET in "\n".join(render(capture))
-    found = "\n".join(render(masked(capture, Standins(place.encode()))))
-    assert SECRET not in found
-    assert str(list(SECRET.encode()))[1:-1] not in found
+    rendered = "\n".join(render(masked(capture, Standins(place.encode()))))
+    assert SECRET not in rendered
+    assert str(list(SECRET.encode()))[1:-1] not in rendered
 
 
 def test_token_ids_are_hidden_wherever_they_stand() -> None:
@@ -114,7 +114,7 @@ def test_token_ids_are_hidden_wherever_they_stand() -> None:
         "prompt_logprobs": [None, *({str(token_id): {"logprob": -1.0}} for token_id in SECRET_IDS)],
     }
     request = {"allowed_token_ids": SECRET_IDS, "stop_token_ids": SECRET_IDS, "prompt": [*SECRET_IDS, None]}
-    for capture in (told(possible), asked(request)):
+    for capture in (capture_of(possible), asked(request)):
         copy = masked(capture, Standins(b"ids"))
         text = json.dumps([copy.header.request, json.loads(copy.events[0].data)])
         assert [
@@ -151,7 +151,7 @@ def test_what_the_protocol_publishes_stays() -> None:
     }
     error = {"error": {"type": "BadRequestError", "code": 400, "param": "max_tokens", "message": ""}}
     copy = masked(
-        replace(told(error), header=Header(endpoint=Endpoint.CHAT, request=request)), Standins(b"p")
+        replace(capture_of(error), header=Header(endpoint=Endpoint.CHAT, request=request)), Standins(b"p")
     )
     name = copy.header.request["tools"][0]["function"]["name"]
     assert copy.header.request == {
@@ -167,4 +167,4 @@ def test_an_image_is_hidden_in_no_time_and_keeps_its_length() -> None:
     url = masked(capture, Standins(b"image")).header.request["input"][0]["image_url"]
     shown = url.rpartition(",")[2]
     assert len(shown) == len(data)
-    assert not any(one == other for one, other in zip(shown, data, strict=True) if one.isalnum())
+    assert not any(char == original for char, original in zip(shown, data, strict=True) if char.isalnum())

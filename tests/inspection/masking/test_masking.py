@@ -26,7 +26,7 @@ from tests.support.mutated import mutated
 
 FILES = sorted(FIXTURES.glob("*.jsonl*"))
 PIECE = 8
-KEPT = ("function", "reasoning", "null", "<|endoftext|>", *(marker.text for marker in Marker))
+PROTOCOL_WORDS = ("function", "reasoning", "null", "<|endoftext|>", *(marker.text for marker in Marker))
 """What the text of a capture shares with the protocol itself."""
 SYSTEM = (
     "You are ChatGPT, a large language model trained by OpenAI. Channel must be included for every message."
@@ -52,27 +52,31 @@ def strings(value: Any) -> Iterator[str]:
 def texts(capture: Capture) -> set[str]:
     """Prompt, tools, reasoning, answer and arguments, generated and delivered."""
     request = capture.header.request
-    found = {text for key in ("messages", "input", "prompt", "tools") for text in strings(request.get(key))}
+    all_texts = {
+        text for key in ("messages", "input", "prompt", "tools") for text in strings(request.get(key))
+    }
     for choice in inspect(capture).reading.choices:
         generated = choice.generated()
-        found.update(generated.by_field().values() if generated else ())
-        found.update([*choice.delivered().by_field().values(), *choice.finals.values()])
-    return found
+        all_texts.update(generated.by_field().values() if generated else ())
+        all_texts.update([*choice.delivered().by_field().values(), *choice.finals.values()])
+    return all_texts
 
 
 def pieces(text: str) -> set[bytes]:
     """All pieces of eight bytes that say something: not spaces and punctuation, not Harmony's own words."""
-    for word in KEPT:
+    for word in PROTOCOL_WORDS:
         text = text.replace(word, "\0")
     content = GRAMMAR.sub("\0", text).encode("utf-8", "replace")
     pieces = (content[at : at + PIECE] for at in range(len(content) - PIECE + 1))
     # Scripts that count to 300 have all short numbers, in the original and among its stand-ins.
     return {
-        piece for piece in pieces if b"\0" not in piece and (says(piece) or sum(map(is_digit, piece)) > 6)
+        piece
+        for piece in pieces
+        if b"\0" not in piece and (has_letters(piece) or sum(map(is_digit, piece)) > 6)
     }
 
 
-def says(piece: bytes) -> bool:
+def has_letters(piece: bytes) -> bool:
     """Whether there is a letter of any script in it."""
     return any(chr(byte).isalpha() or byte >= 0x80 for byte in piece)
 
@@ -95,19 +99,19 @@ def protocol(value: Any) -> Iterator[str]:
             return
 
 
-def left_in(found: Capture, original: Capture) -> set[bytes]:
+def left_in(copy: Capture, original: Capture) -> set[bytes]:
     """Pieces of the original's text in a redacted capture."""
-    content = everything(found)
-    said = {"harmony_capture", *KEYS}
+    content = content_of(copy)
+    protocol_words = {"harmony_capture", *KEYS}
     for event in original.events:
         with suppress(ValueError):
-            said.update(protocol(json.loads(event.data)))
-    words = (" ".join(f'{{"{word}":"' for word in said) + SYSTEM).encode()
-    every = {piece for text in texts(original) for piece in pieces(text)}
-    return {piece for piece in every if piece in content and piece not in words}
+            protocol_words.update(protocol(json.loads(event.data)))
+    words = (" ".join(f'{{"{word}":"' for word in protocol_words) + SYSTEM).encode()
+    original_pieces = {piece for text in texts(original) for piece in pieces(text)}
+    return {piece for piece in original_pieces if piece in content and piece not in words}
 
 
-def everything(capture: Capture) -> bytes:
+def content_of(capture: Capture) -> bytes:
     """The file, its strings without JSON's escapes, and what its token IDs read."""
     lines = list(render(capture))
     payloads = [json.loads(line) for line in lines]
@@ -130,8 +134,8 @@ def test_a_redacted_capture_has_the_same_findings_and_none_of_its_text(path: Pat
     assert left_in(copy, capture) == set()
     for before, after in zip(render(capture), render(copy), strict=True):
         assert json.loads(before).keys() == json.loads(after).keys()
-    for one, other in zip(capture.events, copy.events, strict=True):
-        assert len(json.dumps(one.data)) == pytest.approx(len(json.dumps(other.data)), rel=0.2)
+    for event, copied in zip(capture.events, copy.events, strict=True):
+        assert len(json.dumps(event.data)) == pytest.approx(len(json.dumps(copied.data)), rel=0.2)
 
 
 def test_captures_of_the_matrix_keep_their_findings_and_nothing_of_their_text() -> None:
@@ -153,8 +157,8 @@ def test_captures_of_the_matrix_keep_their_findings_and_nothing_of_their_text() 
 
 def test_a_random_key_gives_other_text_each_time() -> None:
     capture = load(FIXTURES / f"{TOOL}.jsonl")
-    one, other = (masked(capture, Standins(os.urandom(32))) for _ in range(2))
-    assert one.events != other.events
+    first, second = (masked(capture, Standins(os.urandom(32))) for _ in range(2))
+    assert first.events != second.events
     assert masked(capture, Standins(b"key")) == masked(capture, Standins(b"key"))
 
 
@@ -175,13 +179,13 @@ def test_a_text_keeps_its_form(text: str) -> None:
     assert [len(token_bytes(token_id)) for token_id in encode_plain(standin)] == [
         len(token_bytes(token_id)) for token_id in encode_plain(text)
     ]
-    for one, other in zip(text, standin, strict=True):
-        if not (one.isalnum() or one in "👋🏽°" or other.isalpha()):
-            assert one == other
+    for char, replacement in zip(text, standin, strict=True):
+        if not (char.isalnum() or char in "👋🏽°" or replacement.isalpha()):
+            assert char == replacement
     if text.startswith("{"):
         assert json.loads(standin).keys() != json.loads(text).keys()
-        assert [type(one) for one in json.loads(standin).values()] == [
-            type(one) for one in json.loads(text).values()
+        assert [type(value) for value in json.loads(standin).values()] == [
+            type(value) for value in json.loads(text).values()
         ]
 
 
@@ -196,7 +200,7 @@ def test_tokens_are_replaced_one_by_one_also_where_a_model_spells_a_word_in_its_
         assert [len(token_bytes(token_id)) for token_id in standin] == [
             len(token_bytes(token_id)) for token_id in ids
         ]
-        assert all(one != other for one, other in zip(ids, standin, strict=True))
+        assert all(token_id != replacement for token_id, replacement in zip(ids, standin, strict=True))
     assert standins.token(200008) == 200008
     assert standins.token(-5) == -5
 
@@ -207,7 +211,9 @@ def test_a_token_with_a_form_of_its_own_is_replaced_by_one_of_as_many_characters
         [token_id] = encode_plain(text)
         standin = text_of([standins.token(token_id)])
         assert len(standin) == len(text)
-        assert not any(one == other for one, other in zip(text.strip(), standin.strip(), strict=True))
+        assert not any(
+            char == replacement for char, replacement in zip(text.strip(), standin.strip(), strict=True)
+        )
 
 
 def test_only_names_of_special_tokens_stay_in_a_text() -> None:
@@ -243,13 +249,13 @@ def test_logprobs_have_the_tokens_of_the_text(name: str) -> None:
             "choices": [
                 {
                     "index": 0,
-                    "delta": {"content": text_of([one])} if name != "text" else {},
+                    "delta": {"content": text_of([token_id])} if name != "text" else {},
                     "logprobs": {"content": [entry]},
                     "finish_reason": None,
                 }
             ]
         }
-        for one, entry in zip(ids, entries, strict=True)
+        for token_id, entry in zip(ids, entries, strict=True)
     ]
     capture = Capture(
         header=Header(endpoint=Endpoint.CHAT),
@@ -262,9 +268,9 @@ def test_logprobs_have_the_tokens_of_the_text(name: str) -> None:
     assert list(after.tokens.ids) != ids
     if name != "text":
         assert "".join(delta.text for delta in after.deltas) == text_of(after.tokens.ids)
-    for event, one in zip(copy.events, after.tokens.ids, strict=False):
+    for event, id_after in zip(copy.events, after.tokens.ids, strict=False):
         [entry] = json.loads(event.data)["choices"][0]["logprobs"]["content"]
-        assert entry["bytes"] == list(token_bytes(one))
+        assert entry["bytes"] == list(token_bytes(id_after))
         assert "weather" not in event.data
 
 
@@ -274,7 +280,7 @@ def test_hostile_text_is_redacted_wherever_it_stands() -> None:
     capture = replace(streams.capture, header=header)
     copy = masked(capture, Standins(b"any"))
     assert findings_of(inspect(copy)) == findings_of(inspect(capture))
-    assert not any(word in everything(copy) for word in (b"script", b"alert", b"onerror"))
+    assert not any(word in content_of(copy) for word in (b"script", b"alert", b"onerror"))
 
 
 @given(mutated())

@@ -89,11 +89,11 @@ def shape_of(event: Event) -> object:
     return event.kind, event.name, frozenset(payload) if isinstance(payload, dict) else None
 
 
-def planted(capture: Capture, text: str, done: set[object]) -> Iterator[tuple[str, Capture]]:
-    """The capture with a text at one place, for each kind of place that is not `done`, and adds it there."""
+def planted(capture: Capture, text: str, visited: set[object]) -> Iterator[tuple[str, Capture]]:
+    """The capture with a text at one place, for each kind of place not yet `visited`, and adds it there."""
     header, end = capture.header, capture.end or End(at_s=None, cut=True)
-    if "header" not in done:
-        done.add("header")
+    if "header" not in visited:
+        visited.add("header")
         for name in ("model", "server_version", "owned_by", "started_at", "source"):
             for value in (text, f"{getattr(header, name) or ''}{text}"):
                 fields: dict[str, Any] = {name: value}
@@ -105,33 +105,33 @@ def planted(capture: Capture, text: str, done: set[object]) -> Iterator[tuple[st
         yield "end.unread", replace(capture, end=replace(end, unread=text))
         comment = Event(f"keep-alive {text}", None, "", EventKind.COMMENT)
         yield "comment", replace(capture, events=[*capture.events, comment])
-    for place, request in documents(dict(header.request), "request", text, done, header.endpoint):
+    for place, request in documents(dict(header.request), "request", text, visited, header.endpoint):
         if isinstance(request, dict):
             yield place, replace(capture, header=replace(header, request=request))
     for number, event in enumerate(capture.events):
-        for place, changed in events(event, text, done, header.endpoint):
+        for place, changed in events(event, text, visited, header.endpoint):
             before, after = capture.events[:number], capture.events[number + 1 :]
             yield place, replace(capture, events=[*before, changed, *after])
 
 
-def events(event: Event, text: str, done: set[object], endpoint: Endpoint) -> Iterator[tuple[str, Event]]:
-    if (name := (endpoint, event.kind, event.name)) not in done:
-        done.add(name)
+def events(event: Event, text: str, visited: set[object], endpoint: Endpoint) -> Iterator[tuple[str, Event]]:
+    if (name := (endpoint, event.kind, event.name)) not in visited:
+        visited.add(name)
         yield "event name", event._replace(name=event.name + text)
         yield "raw event", event._replace(data=event.data + text)
         yield "raw event", event._replace(data=text)
     payload = loads(event.data)
     if payload is not None:
-        for place, value in documents(payload, "event", text, done, (endpoint, event.kind)):
+        for place, value in documents(payload, "event", text, visited, (endpoint, event.kind)):
             yield place, event._replace(data=json.dumps(value))
 
 
 def documents(
-    value: Any, place: str, text: str, done: set[object], scope: object
+    value: Any, place: str, text: str, visited: set[object], scope: object
 ) -> Iterator[tuple[str, Any]]:
     """JSON with a text in place of a value, behind a string, in place of a key, and under a new key."""
-    if (scope, place, type(value)) not in done:
-        done.add((scope, place, type(value)))
+    if (scope, place, type(value)) not in visited:
+        visited.add((scope, place, type(value)))
         yield place, text
         if isinstance(value, str):
             yield place, value + text
@@ -139,17 +139,17 @@ def documents(
             yield place, {**value, text: {text: [text], "content": text}}
     if isinstance(value, list):
         for number, item in enumerate(value):
-            for inner, changed in documents(item, f"{place}[]", text, done, scope):
+            for inner, changed in documents(item, f"{place}[]", text, visited, scope):
                 yield inner, [*value[:number], changed, *value[number + 1 :]]
     if isinstance(value, dict):
         for key, item in value.items():
-            if (scope, place, key) not in done:
-                done.add((scope, place, key))
+            if (scope, place, key) not in visited:
+                visited.add((scope, place, key))
                 yield (
                     f"a key of {place}",
-                    {text if key == name else name: held for name, held in value.items()},
+                    {text if key == name else name: member for name, member in value.items()},
                 )
-            for inner, changed in documents(item, f"{place}.{key}", text, done, scope):
+            for inner, changed in documents(item, f"{place}.{key}", text, visited, scope):
                 yield inner, {**value, key: changed}
 
 
@@ -185,9 +185,9 @@ def strings(value: Any) -> Iterator[str]:
 def attacked(captures: list[Capture], text: str, secret: str) -> tuple[Counter[str], int, int]:
     """Places where something of a planted text came through, how many were tried, and how many refused."""
     leaks, tried, refused = Counter[str](), 0, 0
-    done, standins = set[object](), Standins(text.encode())
+    visited, standins = set[object](), Standins(text.encode())
     for capture in captures:
-        for place, attack in planted(capture, text, done):
+        for place, attack in planted(capture, text, visited):
             tried += 1
             try:
                 copy = masked(attack, standins)

@@ -74,7 +74,7 @@ def capture_of(request: dict[str, Any], prompt: str) -> Capture:
     )
 
 
-def told_of(capture: Capture) -> object:
+def prompt_facts(capture: Capture) -> object:
     prompt = prompt_of(read(capture))
     if prompt is None:
         return None
@@ -86,14 +86,14 @@ def told_of(capture: Capture) -> object:
 
 @pytest.mark.parametrize("name", CAPTURES)
 def test_a_built_in_capture_has_the_same_findings_about_its_prompt(name: str) -> None:
-    assert told_of(masked(CAPTURES[name], Standins(b"prompt"))) == told_of(CAPTURES[name])
+    assert prompt_facts(masked(CAPTURES[name], Standins(b"prompt"))) == prompt_facts(CAPTURES[name])
 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_a_server_changed_in_a_prompt_is_changed_in_the_copy(change: str) -> None:
     capture = capture_of(REQUEST, SENT.replace(*CHANGES[change]) if change != "none" else SENT)
     copy = masked(capture, Standins(b"changed"))
-    assert told_of(copy) == told_of(capture)
+    assert prompt_facts(copy) == prompt_facts(capture)
     ids = read(copy).stream.prompt_ids or []
     assert not any(word in text_of(ids) for word in ("Rome", "Paris", "final_to_a", "degrees", "short"))
     assert "\nCurrent date: " in text_of(ids)

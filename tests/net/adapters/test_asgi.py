@@ -20,8 +20,8 @@ from inspector.capture.capture import ClosedBy, End, Event, Header
 from inspector.files.store import load
 from inspector.inspection.inspection import inspect
 from inspector.net.adapters.asgi import RecordResponses
-from tests.support.answers import CHAT, DONE, SAID
-from tests.support.listening import Kept, listening
+from tests.support.answers import CHAT, DONE_EVENT, STREAM_EVENTS
+from tests.support.listening import MemorySink, listening
 
 ASKED = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "stream": True}
 
@@ -32,7 +32,7 @@ async def chat(request: Request) -> Response:
         return JSONResponse({"error": {"message": "no such model", "code": 404}}, 404)
 
     async def pieces() -> AsyncIterator[bytes]:
-        for piece in (*SAID, DONE):
+        for piece in (*STREAM_EVENTS, DONE_EVENT):
             yield piece
             await asyncio.sleep(0)
         if body.get("break"):
@@ -56,27 +56,27 @@ def test_responses_are_recorded_and_pass_unchanged(tmp_path: Path) -> None:
         passed = httpx.post(f"{at}{CHAT}", json=ASKED, headers=headers)
         failed = httpx.post(f"{at}{CHAT}", json={**ASKED, "fail": True, "api_key": "sk-other-secret"})
         assert httpx.get(f"{at}/v1/models").json() == {"data": []}
-    assert passed.content == b"".join([*SAID, DONE])
+    assert passed.content == b"".join([*STREAM_EVENTS, DONE_EVENT])
     assert failed.status_code == 404
     captures = sorted(
         (load(path) for path in tmp_path.iterdir()), key=lambda capture: capture.header.status or 0
     )
     assert [capture.header.status for capture in captures] == [200, 404]
-    whole, error = map(inspect, captures)
-    assert whole.findings == []
-    assert whole.reading.choice.delivered().content == "Hi"
-    assert whole.capture.header.request == ASKED
-    assert whole.capture.header.server_version == "0.14.1"
+    complete, error = map(inspect, captures)
+    assert complete.findings == []
+    assert complete.reading.choice.delivered().content == "Hi"
+    assert complete.capture.header.request == ASKED
+    assert complete.capture.header.server_version == "0.14.1"
     assert [finding.kind for finding in error.findings] == ["server_error"]
     assert "secret" not in "".join(path.read_text("utf-8") for path in tmp_path.iterdir())
-    times = [event.at_s for event in whole.capture.events]
+    times = [event.at_s for event in complete.capture.events]
     assert times == sorted(times, key=lambda at_s: at_s or 0)
 
 
 def test_what_another_middleware_compresses_is_read(tmp_path: Path) -> None:
     outside = Middleware(RecordResponses, captures=tmp_path)
     with listening(app(outside, Middleware(GZipMiddleware, minimum_size=1))) as at:
-        assert httpx.post(f"{at}{CHAT}", json=ASKED).content == b"".join([*SAID, DONE])
+        assert httpx.post(f"{at}{CHAT}", json=ASKED).content == b"".join([*STREAM_EVENTS, DONE_EVENT])
     [path] = tmp_path.iterdir()
     assert inspect(load(path)).findings == []
 
@@ -87,7 +87,7 @@ def test_a_sample_leaves_responses_out(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-class Broken:
+class FailingSink:
     """A sink whose every method fails."""
 
     def opened(self, header: Header) -> str:
@@ -101,21 +101,21 @@ class Broken:
 
 
 def test_what_fails_in_the_recorder_does_not_reach_the_client(caplog: pytest.LogCaptureFixture) -> None:
-    def never() -> bool:
+    def sample_none() -> bool:
         raise RuntimeError
 
     for middleware in (
-        Middleware(RecordResponses, captures=Broken()),
-        Middleware(RecordResponses, captures=Broken(), sampled=never),
+        Middleware(RecordResponses, captures=FailingSink()),
+        Middleware(RecordResponses, captures=FailingSink(), sampled=sample_none),
     ):
         with listening(app(middleware)) as at:
-            assert httpx.post(f"{at}{CHAT}", json=ASKED).content == b"".join([*SAID, DONE])
+            assert httpx.post(f"{at}{CHAT}", json=ASKED).content == b"".join([*STREAM_EVENTS, DONE_EVENT])
     assert "recording stopped" in caplog.text
 
 
 def test_an_app_that_breaks_and_a_client_that_leaves_are_told_in_the_capture() -> None:
-    kept = Kept()
-    asgi = RecordResponses(app(), captures=kept)
+    sink = MemorySink()
+    asgi = RecordResponses(app(), captures=sink)
 
     def scope() -> Scope:
         return {
@@ -150,15 +150,15 @@ def test_an_app_that_breaks_and_a_client_that_leaves_are_told_in_the_capture() -
 
     with pytest.raises((RuntimeError, ExceptionGroup)):
         asyncio.run(exchange(b'{"break": true}'))
-    [end] = kept.ends.values()
+    [end] = sink.ends.values()
     # [DONE] had been sent: what follows it is of no interest to a client.
     assert not end.cut
-    assert len(kept.events[0]) == len(SAID) + 1
+    assert len(sink.events[0]) == len(STREAM_EVENTS) + 1
 
 
 @pytest.mark.parametrize("way", ["disconnect", "send", "cancel", "break"])
 def test_who_ended_a_response_early_is_told_in_the_capture(way: str) -> None:
-    kept = Kept()
+    sink = MemorySink()
 
     async def inner(scope: Scope, receive: Receive, send: Send) -> None:
         await receive()
@@ -169,7 +169,7 @@ def test_who_ended_a_response_early_is_told_in_the_capture(way: str) -> None:
                 "headers": [(b"content-type", b"text/event-stream")],
             }
         )
-        await send({"type": "http.response.body", "body": SAID[0], "more_body": True})
+        await send({"type": "http.response.body", "body": STREAM_EVENTS[0], "more_body": True})
         if way == "break":
             raise RuntimeError
         if way == "cancel":
@@ -177,7 +177,7 @@ def test_who_ended_a_response_early_is_told_in_the_capture(way: str) -> None:
         if way == "disconnect":
             assert (await receive())["type"] == "http.disconnect"
         else:
-            await send({"type": "http.response.body", "body": SAID[1], "more_body": True})
+            await send({"type": "http.response.body", "body": STREAM_EVENTS[1], "more_body": True})
 
     messages: list[dict[str, Any]] = [
         {"type": "http.request", "body": b"{}", "more_body": False},
@@ -196,10 +196,10 @@ def test_who_ended_a_response_early_is_told_in_the_capture(way: str) -> None:
     async def run() -> None:
         scope = {"type": "http", "method": "POST", "path": CHAT, "headers": []}
         with suppress(OSError, RuntimeError, asyncio.CancelledError):
-            await RecordResponses(inner, captures=kept)(scope, receive, send)
+            await RecordResponses(inner, captures=sink)(scope, receive, send)
 
     asyncio.run(run())
-    [end] = kept.ends.values()
+    [end] = sink.ends.values()
     assert end.cut
     assert (
         end.detail
@@ -211,7 +211,7 @@ def test_who_ended_a_response_early_is_told_in_the_capture(way: str) -> None:
         }[way]
     )
     assert end.closed_by is (ClosedBy.CLIENT if way in {"disconnect", "send"} else None)
-    assert len(kept.events[0]) == 1
+    assert len(sink.events[0]) == 1
 
 
 def test_other_kinds_of_connections_pass() -> None:
@@ -227,7 +227,7 @@ def test_other_kinds_of_connections_pass() -> None:
         async def send(_: Any) -> None:
             return None
 
-        await RecordResponses(inner, captures=Kept())({"type": "lifespan"}, receive, send)
+        await RecordResponses(inner, captures=MemorySink())({"type": "lifespan"}, receive, send)
 
     asyncio.run(run())
     assert calls == ["lifespan"]

@@ -14,10 +14,10 @@ from inspector.files.store import load, open_writer
 from inspector.inspection.inspection import inspect
 from inspector.net.client.decoding import STEP_BYTES, Undecodable, decoder
 from inspector.net.client.recorder import Recorder
-from tests.support.answers import DONE, SAID
-from tests.support.listening import Kept
+from tests.support.answers import DONE_EVENT, STREAM_EVENTS
+from tests.support.listening import MemorySink
 
-WHOLE = b"".join([*SAID, DONE])
+STREAM_BYTES = b"".join([*STREAM_EVENTS, DONE_EVENT])
 
 
 def decoded(coding: str, raw: bytes, size: int) -> bytes:
@@ -31,19 +31,19 @@ def decoded(coding: str, raw: bytes, size: int) -> bytes:
 @pytest.mark.parametrize(
     ("coding", "raw"),
     [
-        ("gzip", gzip.compress(WHOLE)),
-        ("x-gzip", gzip.compress(WHOLE)),
-        ("GZip ", gzip.compress(WHOLE)),
-        ("deflate", zlib.compress(WHOLE)),
-        ("gzip", b"".join(gzip.compress(piece) for piece in [*SAID, DONE])),
-        ("gzip", gzip.compress(WHOLE) + bytes(512)),
-        ("gzip", WHOLE),
-        ("identity", WHOLE),
-        ("", WHOLE),
+        ("gzip", gzip.compress(STREAM_BYTES)),
+        ("x-gzip", gzip.compress(STREAM_BYTES)),
+        ("GZip ", gzip.compress(STREAM_BYTES)),
+        ("deflate", zlib.compress(STREAM_BYTES)),
+        ("gzip", b"".join(gzip.compress(piece) for piece in [*STREAM_EVENTS, DONE_EVENT])),
+        ("gzip", gzip.compress(STREAM_BYTES) + bytes(512)),
+        ("gzip", STREAM_BYTES),
+        ("identity", STREAM_BYTES),
+        ("", STREAM_BYTES),
     ],
 )
 def test_every_member_is_decoded_however_it_is_cut(coding: str, raw: bytes, size: int) -> None:
-    assert decoded(coding, raw, size) == WHOLE
+    assert decoded(coding, raw, size) == STREAM_BYTES
 
 
 def test_what_cannot_be_decoded_says_so() -> None:
@@ -57,18 +57,18 @@ def test_what_cannot_be_decoded_says_so() -> None:
 
 
 def recorded(raw: bytes, coding: str = "", kind: str = "text/event-stream", size: int = 4096) -> Capture:
-    kept = Kept()
-    recorder = Recorder(Header(endpoint=Endpoint.CHAT), kept)
+    sink = MemorySink()
+    recorder = Recorder(Header(endpoint=Endpoint.CHAT), sink)
     recorder.response(200, {"content-type": kind, "content-encoding": coding})
     for at in range(0, len(raw), size):
         recorder.chunk(raw[at : at + size])
     recorder.close()
-    return kept.capture()
+    return sink.capture()
 
 
 @pytest.mark.parametrize("coding", ["br", "zstd"])
 def test_a_coding_that_nobody_asked_for_is_not_readable_here_and_accuses_nobody(coding: str) -> None:
-    capture = recorded(zstandard.compress(WHOLE), coding)
+    capture = recorded(zstandard.compress(STREAM_BYTES), coding)
     inspection = inspect(capture)
     assert capture.events == []
     assert (inspection.verdict.level, inspection.findings) == (Level.UNKNOWN, [])
@@ -76,15 +76,17 @@ def test_a_coding_that_nobody_asked_for_is_not_readable_here_and_accuses_nobody(
 
 
 def test_several_members_are_one_answer() -> None:
-    inspection = inspect(recorded(b"".join(gzip.compress(piece) for piece in [*SAID, DONE]), "gzip"))
-    assert (inspection.verdict.level, len(inspection.capture.events)) == (Level.CLEAN, len(SAID) + 1)
+    inspection = inspect(
+        recorded(b"".join(gzip.compress(piece) for piece in [*STREAM_EVENTS, DONE_EVENT]), "gzip")
+    )
+    assert (inspection.verdict.level, len(inspection.capture.events)) == (Level.CLEAN, len(STREAM_EVENTS) + 1)
 
 
 BOMBS = {
     "one line": gzip.compress(b"data: ") + gzip.compress(bytes(2**20)) * 200,
     "comments": gzip.compress(b":\n" * (EVENTS + 1)),
     "blank lines": gzip.compress(b"\n" * 10**6) * 6,
-    "long after the member": gzip.compress(WHOLE) + b"x" * (64 * 2**20),
+    "long after the member": gzip.compress(STREAM_BYTES) + b"x" * (64 * 2**20),
 }
 
 

@@ -13,11 +13,11 @@ from inspector.capture.capture import End, Endpoint, Event, Header
 from inspector.capture.errors import StoreError
 from inspector.files.store import load, open_writer, save
 from inspector.net.tap import FolderSink
-from tests.support.answers import CHAT, DONE, SAID, answering
+from tests.support.answers import CHAT, DONE_EVENT, STREAM_EVENTS, answering
 from tests.support.command import ROOT
 from tests.support.raw_server import raw_server
 
-WHOLE = b"".join([*SAID, DONE])
+STREAM_BYTES = b"".join([*STREAM_EVENTS, DONE_EVENT])
 PROGRAM = """
 import sys, inspector
 with inspector.recording_client(sys.argv[1]) as http:
@@ -32,8 +32,8 @@ def test_a_full_disk_does_not_reach_the_program_that_is_recorded(room_bytes: int
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (room_bytes, room_bytes))
 
-    with raw_server(answering([*SAID, DONE])) as server:
-        done = subprocess.run(
+    with raw_server(answering([*STREAM_EVENTS, DONE_EVENT])) as server:
+        completed = subprocess.run(
             [sys.executable, "-B", "-c", PROGRAM, str(tmp_path / "out.jsonl"), server.address + CHAT],
             capture_output=True,
             cwd=ROOT,
@@ -41,8 +41,8 @@ def test_a_full_disk_does_not_reach_the_program_that_is_recorded(room_bytes: int
             timeout=180,
             check=False,
         )
-    assert (done.returncode, done.stdout) == (0, WHOLE * 2)
-    stderr = done.stderr.decode()
+    assert (completed.returncode, completed.stdout) == (0, STREAM_BYTES * 2)
+    stderr = completed.stderr.decode()
     assert stderr.count("cannot be written") == 2
     assert "Traceback" not in stderr
     for file in tmp_path.iterdir():
@@ -58,8 +58,10 @@ def test_a_file_without_room_for_its_header_is_not_left_behind(tmp_path: Path) -
         "from inspector.files.store import open_writer; from inspector.capture.capture import *\n"
         f"open_writer({str(file)!r}, Header(endpoint=Endpoint.CHAT))"
     )
-    done = subprocess.run([sys.executable, "-B", "-c", program], capture_output=True, cwd=ROOT, check=False)
-    assert b"StoreError" in done.stderr.splitlines()[-1]
+    completed = subprocess.run(
+        [sys.executable, "-B", "-c", program], capture_output=True, cwd=ROOT, check=False
+    )
+    assert b"StoreError" in completed.stderr.splitlines()[-1]
     assert not file.exists()
 
 

@@ -129,8 +129,8 @@ def test_content_of_any_shape_is_rendered(content: object) -> None:
 
 
 def test_both_at_once_sends_the_same_prompt_seed_and_temperature() -> None:
-    kept = chat([("<|channel|>final<|message|>", {}), ("Hi", {"content": "Hi"}), ("<|return|>", {})])
-    chat_stream = [sse(event.data) for event in kept.events]
+    played = chat([("<|channel|>final<|message|>", {}), ("Hi", {"content": "Hi"}), ("<|return|>", {})])
+    chat_stream = [sse(event.data) for event in played.events]
     with raw_server(
         {
             CHAT: lambda _: stream(chat_stream),

@@ -20,7 +20,7 @@ CALL = encode("<|channel|>commentary to=functions.add <|constrain|>json<|message
 FAILED = {"message": "No JSON", "code": "tool_use_failed", "failed_generation": "{"}
 
 
-class Memory:
+class LastCapture:
     """Keeps the last recording."""
 
     capture: Capture
@@ -39,7 +39,7 @@ class Memory:
 def answered(*errors: dict[str, Any]) -> tuple[list[dict[str, Any]], Capture]:
     """The bodies that a service got, and the recording; each error is the answer to one request."""
     bodies: list[dict[str, Any]] = []
-    memory = Memory()
+    memory = LastCapture()
 
     def answer(request: httpx.Request) -> httpx.Response:
         bodies.append(json.loads(request.content))

@@ -13,7 +13,7 @@ from inspector.capture.capture import ClosedBy, End, Endpoint, EventKind, Header
 from inspector.files.store import load
 from inspector.inspection.inspection import inspect
 from inspector.net.client.transport import FileSink, async_recording_client, recording_client
-from tests.support.raw_server import Asked, page, raw_server, sse, stream
+from tests.support.raw_server import RawRequest, page, raw_server, sse, stream
 from tests.support.streams import chat
 
 CAPTURE = chat(
@@ -75,12 +75,15 @@ def test_the_async_openai_client_runs_unchanged_and_leaves_captures(tmp_path: Pa
 
 def test_unstreamed_answers_are_kept_whole_and_other_requests_not_at_all(tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
-    whole = {"id": "1", "choices": [{"index": 0, "message": {"content": "Hello"}, "finish_reason": "stop"}]}
+    response_body = {
+        "id": "1",
+        "choices": [{"index": 0, "message": {"content": "Hello"}, "finish_reason": "stop"}],
+    }
     models = {"object": "list", "data": [{"id": "m", "object": "model", "created": 0, "owned_by": "vllm"}]}
     with (
         raw_server(
             {
-                CHAT: lambda _: [page(200, json.dumps(whole), "application/json")],
+                CHAT: lambda _: [page(200, json.dumps(response_body), "application/json")],
                 "/v1/models": lambda _: [page(200, json.dumps(models), "application/json")],
             }
         ) as server,
@@ -91,7 +94,9 @@ def test_unstreamed_answers_are_kept_whole_and_other_requests_not_at_all(tmp_pat
         answer = client.chat.completions.create(model="m", messages=[{"role": "user", "content": "Hi"}])
     assert answer.choices[0].message.content == "Hello"
     capture = load(out)
-    assert [(event.kind, json.loads(event.data)) for event in capture.events] == [(EventKind.BODY, whole)]
+    assert [(event.kind, json.loads(event.data)) for event in capture.events] == [
+        (EventKind.BODY, response_body)
+    ]
     assert not (tmp_path / "out-2.jsonl").exists()
 
 
@@ -124,7 +129,7 @@ def test_a_name_that_is_taken_is_passed_over_although_nothing_seems_to_be_there(
 def test_a_client_that_leaves_early_has_an_early_end(tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
 
-    def endless(_: Asked) -> object:
+    def endless(_: RawRequest) -> object:
         yield from stream(PIECES[:2], end=False)
         while not server.release.wait(0.01):
             yield b"4\r\n: \n\n\r\n"
@@ -132,7 +137,7 @@ def test_a_client_that_leaves_early_has_an_early_end(tmp_path: Path) -> None:
     with raw_server({CHAT: endless}) as server, recording_client(out) as http:  # type: ignore[dict-item]
         with http.stream("POST", f"{server.v1}/chat/completions", json=ASK) as answer:
             next(answer.iter_lines())
-        assert server.gone.wait(120)
+        assert server.client_gone.wait(120)
     capture = load(out)
     assert capture.end is not None
     assert capture.end.cut

@@ -15,7 +15,7 @@ from inspector.net.playback.faults import parse_faults
 from inspector.net.playback.served_response import served_response
 from inspector.protocol.wire.endpoints import asked_endpoints
 from tests.support.mutated import mutated
-from tests.support.streams import GOOD, chat
+from tests.support.streams import CLEAN, chat
 
 _VALUES: Final = {"merge": "3", "stall": "2:0", "http": "500", "after-return": "200005", "cut": "2"}
 
@@ -56,8 +56,8 @@ def test_any_capture_is_played_with_any_fault(capture: Capture, name: str) -> No
     ],
 )
 def test_an_odd_value_in_a_chunk_is_played(choice: dict[str, Any], fault: str) -> None:
-    whole = chat(GOOD)
+    clean = chat(CLEAN)
     odd = [Event(json.dumps({"choices": [choice]}), 0.2)] * 3
-    for capture in (whole, Capture(header=whole.header, events=[*odd, *whole.events], end=whole.end)):
+    for capture in (clean, Capture(header=clean.header, events=[*odd, *clean.events], end=clean.end)):
         played(capture, fault)
-    assert whole.header.endpoint is Endpoint.CHAT
+    assert clean.header.endpoint is Endpoint.CHAT

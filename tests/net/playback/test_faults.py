@@ -12,7 +12,7 @@ from inspector.capture.capture import EventKind
 from inspector.capture.errors import InspectorError
 from inspector.net.playback import FAULTS, PlaybackSettings
 from inspector.net.playback.faults import parse_faults
-from tests.support.builtin import CAPTURES, WHOLE
+from tests.support.builtin import CAPTURES, COMPLETE_CHAT
 from tests.support.playback import chat, kinds
 
 
@@ -20,7 +20,9 @@ def test_network_pieces_that_end_inside_characters_change_nothing(address: str) 
     capture, findings, raised = chat(address, "split-bytes")
     assert raised is None
     assert findings == []
-    assert [event.data for event in capture.events] == [event.data for event in CAPTURES[WHOLE].events]
+    assert [event.data for event in capture.events] == [
+        event.data for event in CAPTURES[COMPLETE_CHAT].events
+    ]
 
 
 def test_a_cut_connection_is_found(address: str) -> None:
@@ -36,11 +38,11 @@ def test_a_cut_inside_an_event_keeps_the_half_that_came(address: str) -> None:
     capture, findings, raised = chat(address, "cut-inside=5")
     assert raised is not None
     assert [event.data for event in capture.events[:5]] == [
-        event.data for event in CAPTURES[WHOLE].events[:5]
+        event.data for event in CAPTURES[COMPLETE_CHAT].events[:5]
     ]
     assert Kind.DISCONNECTED in kinds(findings)
     if len(capture.events) > 5:
-        assert CAPTURES[WHOLE].events[5].data.startswith(capture.events[5].data)
+        assert CAPTURES[COMPLETE_CHAT].events[5].data.startswith(capture.events[5].data)
 
 
 def test_an_error_event_is_found(address: str) -> None:

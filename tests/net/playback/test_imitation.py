@@ -7,7 +7,7 @@ import pytest
 
 from inspector.analysis.audit import Kind
 from inspector.analysis.reading import read
-from tests.support.builtin import CAPTURES, GROUND, WHOLE
+from tests.support.builtin import CAPTURES, COMPLETE_CHAT, GROUND
 from tests.support.playback import chat, generated_ids, kinds, recorded
 
 
@@ -27,7 +27,7 @@ def test_a_forgotten_message_marker_is_passed_over_in_silence_as_vllm_0_32_does(
 ) -> None:
     capture, findings, raised = chat(address, f"omit-message={number},swallow")
     assert raised is None
-    ids = generated_ids(CAPTURES[WHOLE])
+    ids = generated_ids(CAPTURES[COMPLETE_CHAT])
     place = [at for at, token_id in enumerate(ids) if token_id == 200008][number]
     assert generated_ids(capture) == ids[:place] + ids[place + 1 :]
     delivered = read(capture).choice.delivered()
@@ -46,18 +46,18 @@ def test_tokens_after_return_are_refused_by_the_servers_parser(address: str) -> 
 def test_tokens_after_return_that_are_swallowed_are_found_by_their_ids(address: str) -> None:
     capture, findings, raised = chat(address, "after-return=!!,swallow")
     assert raised is None
-    assert generated_ids(capture)[:-1] == generated_ids(CAPTURES[WHOLE])
+    assert generated_ids(capture)[:-1] == generated_ids(CAPTURES[COMPLETE_CHAT])
     assert Kind.UNEXPECTED_TOKEN in kinds(findings)
     assert Kind.COUNT_MISMATCH not in kinds(findings)
 
 
 def test_tokens_after_return_show_in_completions(address: str) -> None:
-    with recorded(address, "after-return= more") as (client, kept):
+    with recorded(address, "after-return= more") as (client, sink):
         for _ in client.completions.create(
             model=GROUND, prompt="x", stream=True, extra_body={"return_token_ids": True}
         ):
             pass
-        capture = kept.capture()
+        capture = sink.capture()
     before = generated_ids(CAPTURES[GROUND])
     assert generated_ids(capture)[: len(before)] == before
     assert len(generated_ids(capture)) > len(before)

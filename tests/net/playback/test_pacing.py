@@ -9,12 +9,12 @@ from starlette.applications import Starlette
 from inspector.capture.capture import Event
 from inspector.net.playback import PlaybackSettings, playback_routes
 from inspector.net.playback.pacing import due_times
-from tests.support.builtin import CAPTURES, RESPONSES, WHOLE
+from tests.support.builtin import CAPTURES, COMPLETE_CHAT, RESPONSES
 from tests.support.listening import listening
 from tests.support.playback import generated_ids
 
 
-class Watch:
+class SteppedClock:
     """A clock that only sleeping moves."""
 
     def __init__(self) -> None:
@@ -31,17 +31,17 @@ class Watch:
 
 def played(faults: str = "", **settings: Any) -> list[float]:
     """Pauses of one whole answer."""
-    watch = Watch()
+    watch = SteppedClock()
     changed = PlaybackSettings(**settings).changed({"faults": faults})
     routes = playback_routes(lambda: CAPTURES, prefix="", settings=changed, clock=watch, sleep=watch.sleep)
     with listening(Starlette(routes=routes)) as at:
-        body = {"model": WHOLE, "stream": True, "return_token_ids": True}
+        body = {"model": COMPLETE_CHAT, "stream": True, "return_token_ids": True}
         httpx.post(f"{at}/v1/chat/completions", json=body).raise_for_status()
     return watch.pauses
 
 
 def test_the_pauses_are_the_recorded_ones() -> None:
-    times = [event.at_s or 0.0 for event in CAPTURES[WHOLE].events][:-2]
+    times = [event.at_s or 0.0 for event in CAPTURES[COMPLETE_CHAT].events][:-2]
     assert sum(played()) == pytest.approx(max(times), abs=0.01)
     assert played()[0] == pytest.approx(times[0])
 
@@ -55,7 +55,7 @@ def test_infinite_speed_has_no_pause() -> None:
 
 
 def test_a_pace_in_tokens_takes_the_place_of_the_recorded_one() -> None:
-    count = len(generated_ids(CAPTURES[WHOLE]))
+    count = len(generated_ids(CAPTURES[COMPLETE_CHAT]))
     assert sum(played(tokens_per_s=10.0)) == pytest.approx(count / 10, abs=0.11)
 
 

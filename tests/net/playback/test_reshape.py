@@ -13,18 +13,18 @@ from inspector.capture.capture import Event
 from inspector.net.playback.faults import parse_faults
 from inspector.net.playback.reshape import reshape
 from inspector.protocol.harmony.vocab import Marker
-from tests.support.builtin import CAPTURES, GROUND, RESPONSES, TOOL, WHOLE
+from tests.support.builtin import CAPTURES, COMPLETE_CHAT, GROUND, RESPONSES, TOOL
 from tests.support.playback import chat, generated_ids, kinds, recorded
 
 
 def test_characters_are_split_in_a_completion_of_a_chat_capture_too(address: str) -> None:
     with recorded(address, "split-utf8") as (client, _):
-        assert "\ufffd" in client.completions.create(model=WHOLE, prompt="x").choices[0].text
+        assert "\ufffd" in client.completions.create(model=COMPLETE_CHAT, prompt="x").choices[0].text
 
 
 def test_dropping_all_but_the_last_token_leaves_the_ids_and_is_found(address: str) -> None:
     capture, findings, _ = chat(address, "merge=3,last-token-only")
-    assert generated_ids(capture) == generated_ids(CAPTURES[WHOLE])
+    assert generated_ids(capture) == generated_ids(CAPTURES[COMPLETE_CHAT])
     assert kinds(findings) == {Kind.DROPPED}
     assert {finding.field for finding in findings} == {"reasoning", "content"}
     assert read(capture).choice.delivered().content == "! can?"
@@ -41,13 +41,13 @@ def test_merged_events_lose_nothing(address: str) -> None:
     capture, findings, raised = chat(address, "merge=4")
     assert raised is None
     assert findings == []
-    assert len(capture.events) < len(CAPTURES[WHOLE].events) / 2
-    assert read(capture).choice.delivered() == read(CAPTURES[WHOLE]).choice.delivered()
+    assert len(capture.events) < len(CAPTURES[COMPLETE_CHAT].events) / 2
+    assert read(capture).choice.delivered() == read(CAPTURES[COMPLETE_CHAT]).choice.delivered()
 
 
 def test_characters_split_between_tokens_are_found_garbled(address: str) -> None:
     capture, findings, _ = chat(address, "split-utf8")
-    assert generated_ids(capture) == generated_ids(CAPTURES[WHOLE])
+    assert generated_ids(capture) == generated_ids(CAPTURES[COMPLETE_CHAT])
     assert "\ufffd" in read(capture).choice.delivered().content
     assert Kind.GARBLED in kinds(findings)
 
@@ -88,9 +88,9 @@ def test_an_omitted_message_token_leaves_all_others() -> None:
 
 
 def test_what_is_generated_after_return_comes_at_the_pace_of_the_stream() -> None:
-    times = [event.at_s or 0.0 for event in CAPTURES[WHOLE].events if ids_of(event)]
+    times = [event.at_s or 0.0 for event in CAPTURES[COMPLETE_CHAT].events if ids_of(event)]
     pace_s = median(b - a for a, b in pairwise(times))
-    longer = reshape(CAPTURES[WHOLE], parse_faults("after-return=220 221 222,swallow"))
+    longer = reshape(CAPTURES[COMPLETE_CHAT], parse_faults("after-return=220 221 222,swallow"))
     added = [event.at_s or 0.0 for event in longer if {220, 221, 222}.intersection(ids_of(event))]
     assert len(added) > 1
     assert added == [pytest.approx(times[-1] + number * pace_s) for number in range(1, len(added) + 1)]

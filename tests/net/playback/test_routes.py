@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 from inspector.capture.capture import Endpoint
 from inspector.inspection.inspection import inspect
 from inspector.net.playback import PlaybackSettings, playback_routes
-from tests.support.builtin import CAPTURES, RESPONSES, TEXT, WHOLE
+from tests.support.builtin import CAPTURES, COMPLETE_CHAT, RESPONSES, TEXT
 from tests.support.listening import listening
 from tests.support.playback import chat
 
@@ -22,7 +22,9 @@ JSON = {"content-type": "application/json"}
 def test_a_chat_capture_arrives_as_it_was_recorded(address: str) -> None:
     capture, findings, raised = chat(address)
     assert raised is None
-    assert [event.data for event in capture.events] == [event.data for event in CAPTURES[WHOLE].events]
+    assert [event.data for event in capture.events] == [
+        event.data for event in CAPTURES[COMPLETE_CHAT].events
+    ]
     assert findings == []
 
 
@@ -39,7 +41,7 @@ def test_each_chat_capture_gives_the_findings_that_it_has(address: str, name: st
 def test_the_async_client_runs_unchanged(address: str) -> None:
     async def ask() -> str:
         async with openai.AsyncOpenAI(base_url=f"{address}/v1", api_key="k") as client:
-            stream = await client.chat.completions.create(model=WHOLE, messages=[], stream=True)
+            stream = await client.chat.completions.create(model=COMPLETE_CHAT, messages=[], stream=True)
             return "".join([chunk.choices[0].delta.content or "" async for chunk in stream])
 
     assert asyncio.run(ask()) == TEXT
@@ -51,7 +53,7 @@ def test_models_health_version_and_what_is_not_there(address: str) -> None:
     assert {*CAPTURES, "playback"} <= set(models)
     assert httpx.get(f"{address}/health").status_code == 200
     assert httpx.get(f"{address}/version").json() == {"version": "playback"}
-    assert httpx.get(f"{address}/version?capture={WHOLE}").json() == {"version": "0.13.0"}
+    assert httpx.get(f"{address}/version?capture={COMPLETE_CHAT}").json() == {"version": "0.13.0"}
     assert httpx.get(f"{address}/v1/nothing").status_code == 404
 
 
@@ -95,7 +97,10 @@ def test_the_control_sets_what_all_later_requests_get() -> None:
     routes = playback_routes(lambda: CAPTURES, prefix="", settings=PlaybackSettings(speed=float("inf")))
     with listening(Starlette(routes=routes)) as at:
         url = f"{at}/v1/chat/completions"
-        assert httpx.put(f"{at}/control", json={"faults": "http=503", "capture": WHOLE}).status_code == 200
+        assert (
+            httpx.put(f"{at}/control", json={"faults": "http=503", "capture": COMPLETE_CHAT}).status_code
+            == 200
+        )
         assert httpx.get(f"{at}/control").json()["faults"] == {"http": 503}
         assert httpx.post(url, json={}).status_code == 503
         assert httpx.post(f"{url}?faults=none", json={}).status_code == 200
@@ -125,11 +130,11 @@ def test_the_control_refuses_a_setting_that_it_does_not_know_and_takes_null_for_
             refused = httpx.put(f"{at}/control", content=json.dumps(wrong), headers=JSON)
             assert refused.status_code == 400
             assert words in refused.json()["error"]["message"]
-        kept: dict[str, Any] = {"capture": None, "speed": 4.0, "tokens_per_s": 9.0, "faults": {}}
-        assert httpx.get(f"{at}/control").json() == kept
-        everything: dict[str, Any] = {"capture": None, "speed": None, "tokens_per_s": None, "faults": None}
-        assert httpx.put(f"{at}/control", json=everything).json() == {
-            **everything,
+        settings: dict[str, Any] = {"capture": None, "speed": 4.0, "tokens_per_s": 9.0, "faults": {}}
+        assert httpx.get(f"{at}/control").json() == settings
+        defaults: dict[str, Any] = {"capture": None, "speed": None, "tokens_per_s": None, "faults": None}
+        assert httpx.put(f"{at}/control", json=defaults).json() == {
+            **defaults,
             "speed": 1.0,
             "faults": {},
         }

@@ -12,10 +12,10 @@ from tests.support.playback import recorded
 
 
 def test_an_unknown_model_is_refused_as_vllm_does(address: str) -> None:
-    with recorded(address) as (client, kept):
+    with recorded(address) as (client, sink):
         with pytest.raises(openai.NotFoundError, match=r"The model `gpt-9` does not exist\."):
             client.chat.completions.create(model="gpt-9", messages=[], stream=True)
-        assert kept.capture().header.status == 404
+        assert sink.capture().header.status == 404
 
 
 def test_without_a_name_captures_take_turns(address: str) -> None:

@@ -16,10 +16,10 @@ from inspector.net.client.outcome import OutcomeKind
 from inspector.net.client.request import LiveRequest
 from inspector.net.runs.registry import Registry
 from inspector.protocol.harmony.vocab import encode
-from tests.support.answers import CHAT, DONE, SAID, answering, certificate
+from tests.support.answers import CHAT, DONE_EVENT, STREAM_EVENTS, answering, certificate
 from tests.support.asked import REQUEST, ask, kinds
 from tests.support.listening import free_port
-from tests.support.raw_server import Asked, RawServer, page, raw_server, sse, stream
+from tests.support.raw_server import RawRequest, RawServer, page, raw_server, sse, stream
 from tests.support.streams import chat_chunk
 
 
@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_whole_stream_is_kept_and_clean(folder: Path) -> None:
-    with raw_server(answering([*SAID, DONE])) as server:
+    with raw_server(answering([*STREAM_EVENTS, DONE_EVENT])) as server:
         run, capture = ask(Server(base_url=server.v1), folder)
     assert run.outcome.failure == ""
     assert capture.header.status == 200
@@ -77,18 +77,18 @@ def test_a_certificate_is_not_trusted_unless_named_or_waived(folder: Path, tmp_p
     key, chain = certificate(tmp_path)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(chain, key)
-    with raw_server(answering([*SAID, DONE]), tls=context) as server:
+    with raw_server(answering([*STREAM_EVENTS, DONE_EVENT]), tls=context) as server:
         refused, _ = ask(Server(base_url=server.v1), folder)
         assert "TLS certificate" in refused.outcome.failure
         assert "--insecure" in refused.outcome.failure
         for verify in (str(chain), False):
             run, capture = ask(Server(base_url=server.v1, verify=verify), folder)
             assert run.outcome.failure == ""
-            assert len(capture.events) == len(SAID) + 1
+            assert len(capture.events) == len(STREAM_EVENTS) + 1
 
 
 def test_tls_against_a_plain_port(folder: Path) -> None:
-    with raw_server(answering(SAID)) as server:
+    with raw_server(answering(STREAM_EVENTS)) as server:
         run, _ = ask(Server(base_url=server.v1.replace("http:", "https:")), folder)
     assert "does not speak TLS" in run.outcome.failure
     assert "http://" in run.outcome.failure
@@ -159,7 +159,7 @@ def test_a_web_page_in_place_of_a_stream(folder: Path) -> None:
 
 def test_an_error_inside_the_stream_and_what_follows_it(folder: Path) -> None:
     error = sse({"error": {"message": "Unexpected token 200002", "type": "InternalServerError", "code": 500}})
-    with raw_server(answering([*SAID[:2], error, DONE])) as server:
+    with raw_server(answering([*STREAM_EVENTS[:2], error, DONE_EVENT])) as server:
         run, capture = ask(Server(base_url=server.v1), folder)
     assert "reported an error in the stream: Unexpected token 200002" in run.outcome.failure
     assert run.outcome.kind is OutcomeKind.STREAM_ERROR
@@ -170,17 +170,19 @@ def test_an_error_inside_the_stream_and_what_follows_it(folder: Path) -> None:
 
 
 def test_json_that_breaks_the_openai_client_is_kept_whole(folder: Path) -> None:
-    with raw_server(answering([SAID[0], b"data: {broken\n\n", *SAID[1:], DONE])) as server:
+    with raw_server(
+        answering([STREAM_EVENTS[0], b"data: {broken\n\n", *STREAM_EVENTS[1:], DONE_EVENT])
+    ) as server:
         run, capture = ask(Server(base_url=server.v1), folder)
     assert "the openai client failed" in run.outcome.failure
     assert run.outcome.kind is OutcomeKind.CLIENT_FAILED
-    assert len(capture.events) == len(SAID) + 2
+    assert len(capture.events) == len(STREAM_EVENTS) + 2
     assert Kind.PROTOCOL in kinds(capture)
 
 
 def test_a_stall_ends_when_the_silence_is_too_long(folder: Path) -> None:
-    def stalls(_: Asked) -> Iterator[bytes]:
-        yield from stream(SAID[:2], end=False)
+    def stalls(_: RawRequest) -> Iterator[bytes]:
+        yield from stream(STREAM_EVENTS[:2], end=False)
         server.release.wait(120)
 
     with raw_server({CHAT: stalls}) as server:
@@ -192,7 +194,7 @@ def test_a_stall_ends_when_the_silence_is_too_long(folder: Path) -> None:
 
 
 def test_no_answer_at_all_ends_when_the_silence_is_too_long(folder: Path) -> None:
-    def waits(_: Asked) -> Iterator[bytes]:
+    def waits(_: RawRequest) -> Iterator[bytes]:
         server.release.wait(120)
         yield b""
 
@@ -203,18 +205,18 @@ def test_no_answer_at_all_ends_when_the_silence_is_too_long(folder: Path) -> Non
 
 
 def test_a_cut_inside_an_event_keeps_the_piece(folder: Path) -> None:
-    with raw_server(answering([*SAID[:2], SAID[3][:40]], end=False)) as server:
+    with raw_server(answering([*STREAM_EVENTS[:2], STREAM_EVENTS[3][:40]], end=False)) as server:
         run, capture = ask(Server(base_url=server.v1), folder)
     assert "closed the connection in the middle of the response" in run.outcome.failure
     assert run.outcome.kind is OutcomeKind.BROKEN_OFF
-    assert capture.events[-1].data == SAID[3][:40].decode().removeprefix("data: ")
+    assert capture.events[-1].data == STREAM_EVENTS[3][:40].decode().removeprefix("data: ")
     assert capture.end is not None
     assert capture.end.cut
     assert Kind.DISCONNECTED in kinds(capture)
 
 
 def test_done_is_missing(folder: Path) -> None:
-    with raw_server(answering(SAID)) as server:
+    with raw_server(answering(STREAM_EVENTS)) as server:
         run, capture = ask(Server(base_url=server.v1), folder)
     assert run.outcome.failure.endswith("ended the stream without [DONE]")
     assert run.outcome.kind is OutcomeKind.NO_TERMINAL_EVENT
@@ -223,31 +225,31 @@ def test_done_is_missing(folder: Path) -> None:
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate"])
 def test_coded_bodies_are_read(folder: Path, coding: str) -> None:
-    whole = b"".join([*SAID, DONE])
-    coded = gzip.compress(whole) if coding == "gzip" else zlib.compress(whole)
+    stream_bytes = b"".join([*STREAM_EVENTS, DONE_EVENT])
+    coded = gzip.compress(stream_bytes) if coding == "gzip" else zlib.compress(stream_bytes)
     pieces = [coded[at : at + 7] for at in range(0, len(coded), 7)]
     with raw_server(answering(pieces, coding=coding)) as server:
         run, capture = ask(Server(base_url=server.v1), folder)
     assert run.outcome.failure == ""
-    assert len(capture.events) == len(SAID) + 1
+    assert len(capture.events) == len(STREAM_EVENTS) + 1
     assert kinds(capture) == set()
 
 
 def test_ten_megabytes_in_one_event(folder: Path) -> None:
     text = "Hi" * (5 * 2**20)
     large = sse(chat_chunk(encode("Hi"), {"content": text}))
-    with raw_server(answering([*SAID[:3], large, SAID[4], DONE])) as server:
+    with raw_server(answering([*STREAM_EVENTS[:3], large, STREAM_EVENTS[4], DONE_EVENT])) as server:
         run, capture = ask(Server(base_url=server.v1), folder)
     assert run.outcome.failure == ""
     assert len(capture.events[3].data) > 10 * 2**20
 
 
 def test_a_server_that_refuses_token_ids_is_asked_without_them(folder: Path) -> None:
-    def strict(request: Asked) -> Iterable[bytes]:
+    def strict(request: RawRequest) -> Iterable[bytes]:
         if "return_token_ids" in request.body:
             words = '{"error": {"message": "Unrecognized request argument supplied: return_token_ids"}}'
             return [page(400, words, "application/json")]
-        return stream([*(sse(chat_chunk(None, delta)) for delta in ({"content": "Hi"}, {})), DONE])
+        return stream([*(sse(chat_chunk(None, delta)) for delta in ({"content": "Hi"}, {})), DONE_EVENT])
 
     with raw_server({CHAT: strict}) as server:
         run, capture = ask(Server(base_url=server.v1), folder)
@@ -263,24 +265,24 @@ def test_a_server_that_refuses_token_ids_is_asked_without_them(folder: Path) -> 
 
 
 def test_keys_and_headers_are_sent_but_stored_nowhere(folder: Path) -> None:
-    server_seen: list[RawServer] = []
-    with raw_server(answering([*SAID, DONE])) as server:
-        server_seen.append(server)
-        where = Server(base_url=server.v1, api_key="sk-very-secret", headers={"X-Team": "team-secret"})
-        run, _ = ask(where, folder)
+    servers: list[RawServer] = []
+    with raw_server(answering([*STREAM_EVENTS, DONE_EVENT])) as server:
+        servers.append(server)
+        target = Server(base_url=server.v1, api_key="sk-very-secret", headers={"X-Team": "team-secret"})
+        run, _ = ask(target, folder)
     sent = next(request for request in server.asked if request.path == CHAT)
     assert sent.headers["authorization"] == "Bearer sk-very-secret"
     assert sent.headers["x-team"] == "team-secret"
     assert run.path is not None
-    kept = run.path.read_text()
-    assert "secret" not in kept
-    assert "secret" not in repr(where)
-    assert Endpoint.CHAT in kept
+    file_text = run.path.read_text()
+    assert "secret" not in file_text
+    assert "secret" not in repr(target)
+    assert Endpoint.CHAT in file_text
 
 
 def test_a_background_stream_that_breaks_is_taken_up_where_it_broke(folder: Path) -> None:
-    def event(number: int, kind: str, **more: object) -> bytes:
-        return f"event: {kind}\n".encode() + sse({"type": kind, "sequence_number": number, **more})
+    def event(number: int, kind: str, **members: object) -> bytes:
+        return f"event: {kind}\n".encode() + sse({"type": kind, "sequence_number": number, **members})
 
     first = [
         event(0, "response.created", response={"id": "resp_1", "status": "in_progress"}),
@@ -308,7 +310,7 @@ def test_a_background_stream_that_breaks_is_taken_up_where_it_broke(folder: Path
 
 
 def test_a_mistake_of_the_program_is_not_told_as_the_users_stop() -> None:
-    with raw_server(answering([*SAID, DONE])) as server:
+    with raw_server(answering([*STREAM_EVENTS, DONE_EVENT])) as server:
         registry = Registry(None)
         run = registry.start(Server(base_url=server.v1, connect_s="soon"), REQUEST)  # type: ignore[arg-type]
         assert registry.wait(run, 120)

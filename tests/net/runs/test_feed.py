@@ -15,7 +15,7 @@ from inspector.net.runs import registry as runs
 from inspector.net.runs.feed import runs_routes
 from inspector.net.runs.registry import Registry
 from tests.support.listening import listening
-from tests.support.raw_server import Asked, raw_server, sse, stream
+from tests.support.raw_server import RawRequest, raw_server, sse, stream
 from tests.support.streams import aborted, chat
 
 CAPTURE = chat(
@@ -73,16 +73,16 @@ def ids(sent: list[tuple[str, str, dict[str, Any]]]) -> list[int]:
     return [token_id for _, name, columns in sent if name == "grow" for token_id in columns["ids"]]
 
 
-def whole(registry: Registry, run: str) -> list[int]:
-    kept = registry.get(run)
-    assert kept is not None
-    return kept.reading().choice.tokens.ids
+def token_ids_of(registry: Registry, run: str) -> list[int]:
+    live_run = registry.get(run)
+    assert live_run is not None
+    return live_run.reading().choice.tokens.ids
 
 
 def test_an_ended_run_is_sent_whole_with_its_findings_and_its_end(registry: Registry, address: str) -> None:
     run = record(registry)
     feed = read(address, run)
-    assert ids(feed) == whole(registry, run)
+    assert ids(feed) == token_ids_of(registry, run)
     assert [name for _, name, _ in feed][-1] == "end"
     looked = next(columns for _, _, columns in feed if "verdict" in columns)
     assert [finding["kind"] for finding in looked["findings"]["items"]] == ["dropped"]
@@ -103,11 +103,11 @@ def test_known_issues_are_sent_with_their_title_and_what_to_do(registry: Registr
 
 def test_a_reader_that_reconnects_gets_what_it_has_not_seen(registry: Registry, address: str) -> None:
     run = record(registry)
-    every = whole(registry, run)
-    assert ids(read(address, run, 5)) == every[5:]
+    all_ids = token_ids_of(registry, run)
+    assert ids(read(address, run, 5)) == all_ids[5:]
     resumed = read(address, run, 0, **{"Last-Event-ID": "7"})
-    assert ids(resumed) == every[7:]
-    assert resumed[-1][0] == str(len(every))
+    assert ids(resumed) == all_ids[7:]
+    assert resumed[-1][0] == str(len(all_ids))
 
 
 def test_a_growing_run_is_sent_as_it_grows_and_outlives_a_closed_tab(
@@ -127,7 +127,7 @@ def test_a_growing_run_is_sent_as_it_grows_and_outlives_a_closed_tab(
     for event in CAPTURE.events[2:]:
         registry.event(run, event)
     registry.ended(run, End(at_s=1.0, cut=False))
-    assert ids(read(address, run, int(before[0]))) == whole(registry, run)[int(before[0]) :]
+    assert ids(read(address, run, int(before[0]))) == token_ids_of(registry, run)[int(before[0]) :]
 
 
 def test_a_stream_that_pauses_is_audited_to_its_last_token(registry: Registry, address: str) -> None:
@@ -138,14 +138,14 @@ def test_a_stream_that_pauses_is_audited_to_its_last_token(registry: Registry, a
         next(columns for _, _, columns in received if "audited" in columns)
         for event in CAPTURE.events[2:5]:  # sooner than an audit is repeated; then the server says nothing
             registry.event(run, event)
-        tokens = len(whole(registry, run))
+        tokens = len(token_ids_of(registry, run))
         assert next(columns for _, _, columns in received if columns.get("audited") == tokens)
 
 
 def test_several_tabs_read_the_same_run_at_once(registry: Registry, address: str) -> None:
     run = record(registry, end=False, events=1)
-    got: list[list[int]] = []
-    tabs = [threading.Thread(target=lambda: got.append(ids(read(address, run)))) for _ in range(4)]
+    ids_by_tab: list[list[int]] = []
+    tabs = [threading.Thread(target=lambda: ids_by_tab.append(ids(read(address, run)))) for _ in range(4)]
     for tab in tabs:
         tab.start()
     for event in CAPTURE.events[1:]:
@@ -153,7 +153,7 @@ def test_several_tabs_read_the_same_run_at_once(registry: Registry, address: str
     registry.ended(run, End(at_s=1.0, cut=False))
     for tab in tabs:
         tab.join(20)
-    assert got == [whole(registry, run)] * 4
+    assert ids_by_tab == [token_ids_of(registry, run)] * 4
 
 
 def test_a_run_that_is_not_there_says_so(address: str) -> None:
@@ -176,14 +176,14 @@ def test_any_start_is_read(registry: Registry, address: str, start: str) -> None
 
 
 def test_a_failure_of_the_connection_arrives_in_words(registry: Registry, address: str) -> None:
-    def cut(_: Asked) -> Iterator[bytes]:
+    def cut(_: RawRequest) -> Iterator[bytes]:
         return stream([sse(event.data) for event in CAPTURE.events[:2]], end=False)
 
     with raw_server({"/v1/chat/completions": cut}) as server:
         run = registry.start(Server(base_url=server.v1), LiveRequest(model="m", prompt="Hi"))
         feed = read(address, run.id)
     assert "closed the connection" in feed[-1][2]["failure"]
-    assert ids(feed) == whole(registry, run.id)
+    assert ids(feed) == token_ids_of(registry, run.id)
 
 
 def test_a_request_to_be_shown_waits_for_its_reader_and_is_sent_without_one_too(
@@ -191,7 +191,7 @@ def test_a_request_to_be_shown_waits_for_its_reader_and_is_sent_without_one_too(
 ) -> None:
     read_before: list[bool] = []
 
-    def whole_stream(_: Asked) -> Iterator[bytes]:
+    def whole_stream(_: RawRequest) -> Iterator[bytes]:
         run = registry.runs()[0]
         read_before.append(run.reader.done())
         return stream([sse(event.data) for event in CAPTURE.events], end=False)

@@ -27,8 +27,8 @@ def test_a_token_costs_a_run_at_most_400_bytes() -> None:
     words = [(ids, f" w{number}") for number in range(20_000) if (ids := encode(f" {number % 1000}"))]
     registry = Registry(None)
     run = registry.opened(CAPTURE.header)
-    kept = registry.get(run)
-    assert kept is not None
+    live_run = registry.get(run)
+    assert live_run is not None
     registry.event(run, CAPTURE.events[0])
 
     def receive(start: int, end: int) -> None:
@@ -40,11 +40,11 @@ def test_a_token_costs_a_run_at_most_400_bytes() -> None:
     receive(0, 2_000)
     gc.collect()
     tracemalloc.start()
-    tokens = kept.pace().tokens
+    tokens = live_run.pace().tokens
     receive(2_000, 20_000)
     grown, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    per_token = grown / (kept.pace().tokens - tokens)
+    per_token = grown / (live_run.pace().tokens - tokens)
     assert per_token < 400, f"{per_token:.0f} bytes a token"
 
 
@@ -85,27 +85,27 @@ def test_texts_of_a_growing_run_are_those_of_its_reading_whatever_arrives_betwee
             ("Yes", {"content": "Yes"}),
         ]
     )
-    for every in (1, 7, 10_000):
+    for interval in (1, 7, 10_000):
         registry = Registry(None)
         run = registry.get(registry.opened(capture.header))
         assert run is not None
         for number, event in enumerate(capture.events):
             registry.event(run.id, event)
-            if number % every == 0:
+            if number % interval == 0:
                 run.texts()
         texts = {text.field: (text.tail, text.length) for text in run.texts()}
-        whole = run.reading().choice.delivered().by_field()
-        assert texts == {field: (text[-TAIL:], len(text)) for field, text in whole.items() if text}
+        delivered = run.reading().choice.delivered().by_field()
+        assert texts == {field: (text[-TAIL:], len(text)) for field, text in delivered.items() if text}
         assert max(length for _, length in texts.values()) > TAIL
 
 
 def test_old_runs_are_forgotten_and_the_newest_stay() -> None:
     registry = Registry(None)
-    made = []
+    run_ids = []
     for _ in range(110):
-        made.append(registry.opened(CAPTURE.header))
-        registry.ended(made[-1], End(at_s=1.0, cut=False))
-    assert [run.id for run in registry.runs()] == made[:9:-1]
+        run_ids.append(registry.opened(CAPTURE.header))
+        registry.ended(run_ids[-1], End(at_s=1.0, cut=False))
+    assert [run.id for run in registry.runs()] == run_ids[:9:-1]
 
 
 def test_a_run_is_taken_from_the_list_once_it_has_ended_and_its_file_stays(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ from inspector.net.client.address import Server
 from inspector.net.client.outcome import OutcomeKind
 from inspector.net.runs.registry import Registry
 from inspector.net.runs.run import LiveRun
-from tests.support.answers import CHAT, DONE, SAID, answering
+from tests.support.answers import CHAT, DONE_EVENT, STREAM_EVENTS, answering
 from tests.support.asked import REQUEST, ask, kinds
-from tests.support.raw_server import Asked, raw_server, stream
+from tests.support.raw_server import RawRequest, raw_server, stream
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def folder(tmp_path: Path) -> Path:
 def test_stop_during_prefill_tells_the_server_and_keeps_a_capture(folder: Path) -> None:
     requested = threading.Event()
 
-    def waits(_: Asked) -> Iterator[bytes]:
+    def waits(_: RawRequest) -> Iterator[bytes]:
         requested.set()
         while not server.release.wait(0.01):
             # An interim answer: a server sees only by writing that its client has gone.
@@ -36,7 +36,7 @@ def test_stop_during_prefill_tells_the_server_and_keeps_a_capture(folder: Path) 
         assert requested.wait(120)
         run.stop()
         assert registry.wait(run, 120)
-        assert server.gone.wait(120)
+        assert server.client_gone.wait(120)
     assert run.outcome.failure == "stopped by you"
     assert run.outcome.kind is OutcomeKind.STOPPED_BY_USER
     assert run.path is not None
@@ -48,8 +48,8 @@ def test_stop_during_prefill_tells_the_server_and_keeps_a_capture(folder: Path) 
 
 
 def test_stop_in_mid_stream_keeps_what_had_come(folder: Path) -> None:
-    def endless(_: Asked) -> Iterator[bytes]:
-        yield from stream(SAID[:2], end=False)
+    def endless(_: RawRequest) -> Iterator[bytes]:
+        yield from stream(STREAM_EVENTS[:2], end=False)
         while not server.release.wait(0.01):
             yield b"4\r\n: \n\n\r\n"
 
@@ -61,7 +61,7 @@ def test_stop_in_mid_stream_keeps_what_had_come(folder: Path) -> None:
         run.stop()
         run.stop()
         assert registry.wait(run, 120)
-        assert server.gone.wait(120)
+        assert server.client_gone.wait(120)
     assert run.path is not None
     capture = load(run.path)
     assert len(capture.events) >= 2
@@ -70,31 +70,31 @@ def test_stop_in_mid_stream_keeps_what_had_come(folder: Path) -> None:
 
 
 def test_two_starts_at_once_are_two_runs_with_a_file_each(folder: Path) -> None:
-    with raw_server(answering([*SAID, DONE])) as server:
+    with raw_server(answering([*STREAM_EVENTS, DONE_EVENT])) as server:
         registry = Registry(folder)
-        where = Server(base_url=server.v1)
-        both: list[LiveRun] = []
+        target = Server(base_url=server.v1)
+        live_runs: list[LiveRun] = []
         barrier = threading.Barrier(2)
 
         def start() -> None:
             barrier.wait()
-            both.append(registry.start(where, REQUEST))
+            live_runs.append(registry.start(target, REQUEST))
 
         threads = [threading.Thread(target=start) for _ in range(2)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        assert all(registry.wait(run, 120) for run in both)
-    assert {run.id for run in registry.runs()} == {run.id for run in both}
-    assert len({run.path for run in both}) == 2
-    assert [kinds(load(run.path)) for run in both if run.path] == [set(), set()]
+        assert all(registry.wait(run, 120) for run in live_runs)
+    assert {run.id for run in registry.runs()} == {run.id for run in live_runs}
+    assert len({run.path for run in live_runs}) == 2
+    assert [kinds(load(run.path)) for run in live_runs if run.path] == [set(), set()]
 
 
 def test_a_folder_that_cannot_be_written_leaves_the_run_in_memory(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
-    with raw_server(answering([*SAID, DONE])) as server:
+    with raw_server(answering([*STREAM_EVENTS, DONE_EVENT])) as server:
         run, capture = ask(Server(base_url=server.v1), blocked / "captures")
     assert "cannot be created" in run.trouble
     assert "choose another folder" in run.trouble

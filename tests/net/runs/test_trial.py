@@ -12,12 +12,12 @@ from inspector.net.client.address import Server
 from inspector.net.client.request import LiveRequest
 from inspector.net.runs.registry import TRIALS_KEPT, Registry
 from inspector.net.runs.trial import AT_ONCE, RUNS_AT_MOST, Trial, has_output
-from tests.support.answers import CHAT, DONE, SAID
+from tests.support.answers import CHAT, DONE_EVENT, STREAM_EVENTS
 from tests.support.listening import free_port
-from tests.support.raw_server import Answer, Asked, RawServer, page, raw_server, stream
+from tests.support.raw_server import Answer, RawRequest, RawServer, page, raw_server, stream
 
 REQUEST = LiveRequest(model="openai/gpt-oss-20b", prompt="Hello")
-WHOLE: dict[str, Answer] = {CHAT: lambda _: stream([*SAID, DONE])}
+COMPLETE: dict[str, Answer] = {CHAT: lambda _: stream([*STREAM_EVENTS, DONE_EVENT])}
 
 
 def side(server: RawServer) -> tuple[Server, LiveRequest]:
@@ -36,7 +36,7 @@ def waited(registry: Registry, trial: Trial) -> Trial:
 
 def test_both_servers_get_the_same_prompt_with_temperature_0_and_one_seed() -> None:
     registry = Registry(None)
-    with raw_server(WHOLE) as left, raw_server(WHOLE) as right:
+    with raw_server(COMPLETE) as left, raw_server(COMPLETE) as right:
         trial = waited(registry, registry.start_trial(side(left), side(right)))
     [left_body], [right_body] = left.bodies(CHAT), right.bodies(CHAT)
     assert left_body == right_body
@@ -50,7 +50,7 @@ def test_both_servers_get_the_same_prompt_with_temperature_0_and_one_seed() -> N
 
 def test_a_side_that_does_not_answer_leaves_the_other_one() -> None:
     registry = Registry(None)
-    with raw_server(WHOLE) as left:
+    with raw_server(COMPLETE) as left:
         trial = waited(registry, registry.start_trial(side(left), nobody()))
     assert [has_output(run) for run in trial.runs] == [True, False]
     [trouble] = trial.troubles()
@@ -59,7 +59,7 @@ def test_a_side_that_does_not_answer_leaves_the_other_one() -> None:
 
 def test_a_failure_of_several_runs_is_told_once_with_its_count() -> None:
     registry = Registry(None)
-    with raw_server(WHOLE) as left:
+    with raw_server(COMPLETE) as left:
         trial = waited(registry, registry.start_trial(side(left), nobody(), runs=3))
     [trouble] = trial.troubles()
     assert trouble.startswith("Right, 3 of 3 runs: connection refused at")
@@ -69,21 +69,21 @@ def test_each_side_answers_a_few_runs_at_a_time() -> None:
     lock, counts, release = threading.Lock(), {"now": 0, "most": 0, "come": 0}, threading.Event()
     full = threading.Event()
 
-    def answer(_: Asked) -> Iterable[bytes]:
+    def answer(_: RawRequest) -> Iterable[bytes]:
         with lock:
             counts["now"] += 1
             counts["come"] += 1
             counts["most"] = max(counts["most"], counts["now"])
             if counts["come"] == AT_ONCE:
                 full.set()
-        yield from stream(SAID[:1], end=False)
+        yield from stream(STREAM_EVENTS[:1], end=False)
         assert release.wait(120)
         with lock:
             counts["now"] -= 1
-        yield from list(stream([*SAID[1:], DONE]))[1:]
+        yield from list(stream([*STREAM_EVENTS[1:], DONE_EVENT]))[1:]
 
     registry = Registry(None)
-    with raw_server({CHAT: answer}) as left, raw_server(WHOLE) as right:
+    with raw_server({CHAT: answer}) as left, raw_server(COMPLETE) as right:
         trial = registry.start_trial(side(left), side(right), runs=7)
         assert full.wait(120)
         # The right side does not wait for the left one.
@@ -99,10 +99,10 @@ def test_each_side_answers_a_few_runs_at_a_time() -> None:
 def test_stop_ends_the_runs_that_go_on_and_those_that_wait() -> None:
     registry = Registry(None)
     begun = threading.Event()
-    with raw_server({}) as left, raw_server(WHOLE) as right:
+    with raw_server({}) as left, raw_server(COMPLETE) as right:
 
-        def answer(_: Asked) -> Iterable[bytes]:
-            yield from stream(SAID[:2], end=False)
+        def answer(_: RawRequest) -> Iterable[bytes]:
+            yield from stream(STREAM_EVENTS[:2], end=False)
             begun.set()
             left.release.wait(120)
 
@@ -134,10 +134,10 @@ def test_old_trials_are_forgotten() -> None:
 def test_servers_behind_one_address_may_have_versions_of_their_own() -> None:
     registry = Registry(None)
 
-    def version(request: Asked) -> Iterable[bytes]:
+    def version(request: RawRequest) -> Iterable[bytes]:
         return [page(200, json.dumps({"version": request.headers["x-version"]}), "application/json")]
 
-    with raw_server({**WHOLE, "/version": version}) as server:
+    with raw_server({**COMPLETE, "/version": version}) as server:
         sides = [
             (Server(base_url=server.v1, headers={"X-Version": reported}), REQUEST)
             for reported in ("0.1.0", "0.2.0")

@@ -25,9 +25,9 @@ from inspector.inspection.inspection import inspect
 from inspector.net.playback import PlaybackSettings, playback_routes
 from inspector.net.runs.registry import Registry
 from inspector.net.tap import DashboardTap, parse_upstreams
-from tests.support.builtin import CAPTURES, RESPONSES, TEXT, WHOLE
+from tests.support.builtin import CAPTURES, COMPLETE_CHAT, RESPONSES, TEXT
 from tests.support.dashboard import dashboard
-from tests.support.listening import Kept, free_port, listening
+from tests.support.listening import MemorySink, free_port, listening
 from tests.support.loops import LOOPS
 from tests.support.upstreams import SSE, Echo, Flood, raw, sent
 
@@ -47,7 +47,7 @@ class Switch:
 
 
 @dataclass
-class Beside:
+class DashboardWithTap:
     """A dashboard with a tap, and what is behind and beside it."""
 
     at: str
@@ -83,9 +83,11 @@ class Beside:
 
 
 @pytest.fixture(scope="module", params=LOOPS)
-def beside(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Beside]:
+def dashboard_with_tap(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[DashboardWithTap]:
     """On both event loops: on uvloop, which is there beside vLLM, the tap once sent no response."""
-    captures = tmp_path_factory.mktemp("beside") / "captures"
+    captures = tmp_path_factory.mktemp("dashboard_with_tap") / "captures"
     routes = playback_routes(lambda: CAPTURES, prefix="", settings=PlaybackSettings(speed=float("inf")))
     switch = Switch()
     with ExitStack() as stack:
@@ -93,67 +95,75 @@ def beside(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         direct = stack.enter_context(listening(switch))
         upstreams = f"up={direct} played={played}/v1 asked+ids={played}"
         at = stack.enter_context(dashboard(captures, upstreams, loop=request.param))
-        yield Beside(at, switch, direct, played, captures)
+        yield DashboardWithTap(at, switch, direct, played, captures)
 
 
 # -- what passes, what is kept ----------------------------------------------------------------------
 
 
 def test_the_openai_client_runs_unchanged_and_each_answer_is_a_live_run_with_a_capture(
-    beside: Beside,
+    dashboard_with_tap: DashboardWithTap,
 ) -> None:
-    before = beside.files()
-    with openai.OpenAI(base_url=f"{beside.at}/tap/played/v1", api_key="sk-secret-of-mine") as client:
+    before = dashboard_with_tap.files()
+    with openai.OpenAI(
+        base_url=f"{dashboard_with_tap.at}/tap/played/v1", api_key="sk-secret-of-mine"
+    ) as client:
         assert {model.id for model in client.models.list()} >= set(CAPTURES)
         stream = client.chat.completions.create(
-            model=WHOLE, messages=[], stream=True, extra_body={"return_token_ids": True}
+            model=COMPLETE_CHAT, messages=[], stream=True, extra_body={"return_token_ids": True}
         )
         text = "".join(chunk.choices[0].delta.content or "" for chunk in stream)
         answer = client.responses.create(model=RESPONSES, input="x")
     assert text == answer.output_text == TEXT
-    new = beside.files() - before
-    captures = {capture.header.endpoint.value: capture for capture in map(beside.ended, new)}
+    new = dashboard_with_tap.files() - before
+    captures = {capture.header.endpoint.value: capture for capture in map(dashboard_with_tap.ended, new)}
     assert set(captures) == {"chat", "responses"}
     assert inspect(captures["chat"]).findings == []
     assert captures["chat"].header.source == "tap played"
     assert not [file for file in new if "sk-secret-of-mine" in file.read_text()]
 
 
-def test_token_ids_are_asked_for_where_the_mark_says_so(beside: Beside) -> None:
-    before = beside.files()
-    with openai.OpenAI(base_url=f"{beside.at}/tap/asked/v1", api_key="k") as client:
-        stream = client.chat.completions.create(model=WHOLE, messages=[], stream=True)
+def test_token_ids_are_asked_for_where_the_mark_says_so(dashboard_with_tap: DashboardWithTap) -> None:
+    before = dashboard_with_tap.files()
+    with openai.OpenAI(base_url=f"{dashboard_with_tap.at}/tap/asked/v1", api_key="k") as client:
+        stream = client.chat.completions.create(model=COMPLETE_CHAT, messages=[], stream=True)
         chunks = [chunk.model_dump() for chunk in stream]
     assert chunks
     assert not [chunk for chunk in chunks for choice in chunk["choices"] if choice.get("token_ids")]
-    (file,) = beside.files() - before
-    assert list(read(beside.ended(file)).choice.tokens.ids) == list(read(CAPTURES[WHOLE]).choice.tokens.ids)
+    (file,) = dashboard_with_tap.files() - before
+    assert list(read(dashboard_with_tap.ended(file)).choice.tokens.ids) == list(
+        read(CAPTURES[COMPLETE_CHAT]).choice.tokens.ids
+    )
 
 
-def test_a_run_is_shown_while_it_streams(beside: Beside) -> None:
-    payloads = [event.data.encode() for event in CAPTURES[WHOLE].events[:6]]
-    beside.switch.app = Echo(
+def test_a_run_is_shown_while_it_streams(dashboard_with_tap: DashboardWithTap) -> None:
+    payloads = [event.data.encode() for event in CAPTURES[COMPLETE_CHAT].events[:6]]
+    dashboard_with_tap.switch.app = Echo(
         [b"data: " + payload + b"\n\n" for payload in payloads], headers=SSE, pause=lambda: None
     )
-    before = beside.files()
-    with httpx.stream("POST", f"{beside.tap}/v1/chat/completions", json={"stream": True}) as answer:
-        came = b""
+    before = dashboard_with_tap.files()
+    with httpx.stream(
+        "POST", f"{dashboard_with_tap.tap}/v1/chat/completions", json={"stream": True}
+    ) as answer:
+        received = b""
         for piece in answer.iter_raw():
-            came += piece
-            if came.count(b"\n\n") == len(payloads):
+            received += piece
+            if received.count(b"\n\n") == len(payloads):
                 break
-        (file,) = beside.files() - before
-        name, grown = next(beside.feed(file))
+        (file,) = dashboard_with_tap.files() - before
+        name, grown = next(dashboard_with_tap.feed(file))
     assert name == "grow"
     assert grown["ids"]
-    capture = beside.ended(file)
+    capture = dashboard_with_tap.ended(file)
     assert len(capture.events) == len(payloads)
     assert capture.end is not None
     assert capture.end.detail == "the client closed the connection"
 
 
 @pytest.mark.parametrize("coding", ["gzip", "identity"])
-def test_bytes_and_headers_are_those_of_the_upstream(beside: Beside, coding: str) -> None:
+def test_bytes_and_headers_are_those_of_the_upstream(
+    dashboard_with_tap: DashboardWithTap, coding: str
+) -> None:
     """The dashboard compresses its own answers; those of the tap are somebody else's."""
     body = json.dumps({"choices": [], "long": "x" * 5000}).encode()
     headers = [
@@ -163,9 +173,9 @@ def test_bytes_and_headers_are_those_of_the_upstream(beside: Beside, coding: str
         (b"server", b"theirs"),
         (b"x-theirs", b"1"),
     ]
-    beside.switch.app = Echo([body], headers=headers)
+    dashboard_with_tap.switch.app = Echo([body], headers=headers)
     with httpx.stream(
-        "POST", f"{beside.tap}/v1/chat/completions", json={}, headers={"accept-encoding": coding}
+        "POST", f"{dashboard_with_tap.tap}/v1/chat/completions", json={}, headers={"accept-encoding": coding}
     ) as answer:
         assert b"".join(answer.iter_raw()) == body
         names = [name.lower() for name in answer.headers]
@@ -176,15 +186,19 @@ def test_bytes_and_headers_are_those_of_the_upstream(beside: Beside, coding: str
 
 
 @pytest.mark.parametrize("streamed", [True, False])
-def test_a_played_answer_is_the_same_through_the_port(beside: Beside, streamed: bool) -> None:
-    body = {"model": WHOLE, "stream": streamed, "return_token_ids": True}
+def test_a_played_answer_is_the_same_through_the_port(
+    dashboard_with_tap: DashboardWithTap, streamed: bool
+) -> None:
+    body = {"model": COMPLETE_CHAT, "stream": streamed, "return_token_ids": True}
     path = "/v1/chat/completions"
-    assert raw(f"{beside.at}/tap/played{path}", body) == raw(f"{beside.playback}{path}", body)
+    assert raw(f"{dashboard_with_tap.at}/tap/played{path}", body) == raw(
+        f"{dashboard_with_tap.playback}{path}", body
+    )
 
 
-def test_paths_reach_the_upstream_as_they_were_sent(beside: Beside) -> None:
-    beside.switch.app = echo = Echo()
-    url = httpx.URL(beside.tap).copy_with(raw_path=b"/tap/up/v1/files//a%2Fb%20c?x=%20+&y=%C3%A9")
+def test_paths_reach_the_upstream_as_they_were_sent(dashboard_with_tap: DashboardWithTap) -> None:
+    dashboard_with_tap.switch.app = echo = Echo()
+    url = httpx.URL(dashboard_with_tap.tap).copy_with(raw_path=b"/tap/up/v1/files//a%2Fb%20c?x=%20+&y=%C3%A9")
     assert httpx.request("PATCH", url, content=b"\x00\xff").text == "ok"
     assert (echo.scopes[0]["raw_path"], echo.scopes[0]["query_string"]) == (
         b"/v1/files//a%2Fb%20c",
@@ -196,30 +210,32 @@ def test_paths_reach_the_upstream_as_they_were_sent(beside: Beside) -> None:
 # -- back-pressure and leaving ----------------------------------------------------------------------
 
 
-def test_a_client_that_leaves_closes_the_connection_to_the_upstream(beside: Beside) -> None:
-    beside.switch.app = echo = Echo([b"data: 1\n\n"], headers=SSE, pause=lambda: None)
-    with httpx.stream("POST", f"{beside.tap}/v1/chat/completions", json={}) as answer:
+def test_a_client_that_leaves_closes_the_connection_to_the_upstream(
+    dashboard_with_tap: DashboardWithTap,
+) -> None:
+    dashboard_with_tap.switch.app = echo = Echo([b"data: 1\n\n"], headers=SSE, pause=lambda: None)
+    with httpx.stream("POST", f"{dashboard_with_tap.tap}/v1/chat/completions", json={}) as answer:
         assert next(answer.iter_raw()) == b"data: 1\n\n"
     assert echo.left.wait(120), "the upstream did not notice"
 
 
-def test_the_upstream_waits_for_a_slow_client(beside: Beside) -> None:
-    beside.switch.app = flood = Flood()
-    with httpx.stream("POST", f"{beside.tap}/v1/chat/completions", json={}):
+def test_the_upstream_waits_for_a_slow_client(dashboard_with_tap: DashboardWithTap) -> None:
+    dashboard_with_tap.switch.app = flood = Flood()
+    with httpx.stream("POST", f"{dashboard_with_tap.tap}/v1/chat/completions", json={}):
         assert flood.left.wait(120), "the upstream was never held back"
     assert flood.sent_bytes < 64 * 2**20
 
 
 def test_a_folder_that_cannot_be_written_keeps_the_run_in_memory_and_disturbs_no_client(
-    beside: Beside, tmp_path: Path
+    dashboard_with_tap: DashboardWithTap, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("not a folder")
     registry = Registry(tmp_path / "file" / "captures")
-    tap = DashboardTap(parse_upstreams(f"played={beside.playback}"), registry)
-    body = {"model": WHOLE, "stream": True, "return_token_ids": True}
+    tap = DashboardTap(parse_upstreams(f"played={dashboard_with_tap.playback}"), registry)
+    body = {"model": COMPLETE_CHAT, "stream": True, "return_token_ids": True}
     path = "/v1/chat/completions"
     with listening(Starlette(middleware=tap.middleware, lifespan=tap.lifespan)) as at:
-        assert raw(f"{at}/tap/played{path}", body) == raw(f"{beside.playback}{path}", body)
+        assert raw(f"{at}/tap/played{path}", body) == raw(f"{dashboard_with_tap.playback}{path}", body)
     [run] = registry.runs()
     assert registry.wait(run, 120)
     assert "choose another folder" in run.trouble
@@ -230,16 +246,16 @@ def test_a_folder_that_cannot_be_written_keeps_the_run_in_memory_and_disturbs_no
 # -- no open proxy, nothing for web pages -----------------------------------------------------------
 
 
-def test_only_named_upstreams_are_reached(beside: Beside) -> None:
-    beside.switch.app = echo = Echo()
-    host = httpx.URL(beside.direct).netloc.decode()
+def test_only_named_upstreams_are_reached(dashboard_with_tap: DashboardWithTap) -> None:
+    dashboard_with_tap.switch.app = echo = Echo()
+    host = httpx.URL(dashboard_with_tap.direct).netloc.decode()
     for path in (b"other/v1/models", host.encode() + b"/v1/models", b"", b"/v1", b"UP/v1/models"):
-        url = httpx.URL(beside.at).copy_with(raw_path=b"/tap/" + path)
+        url = httpx.URL(dashboard_with_tap.at).copy_with(raw_path=b"/tap/" + path)
         answer = httpx.post(url, headers={"host": host})
         assert answer.status_code == 404, path
         assert "there is /tap/up/v1, /tap/played/v1, /tap/asked/v1" in answer.json()["error"]["message"]
     assert echo.scopes == []
-    assert httpx.get(f"{beside.tap}/v1/models", headers={"host": "localhost"}).text == "ok"
+    assert httpx.get(f"{dashboard_with_tap.tap}/v1/models", headers={"host": "localhost"}).text == "ok"
     assert sent(echo)["host"] == host
 
 
@@ -255,25 +271,25 @@ def test_only_named_upstreams_are_reached(beside: Beside) -> None:
     ],
 )
 def test_web_pages_are_refused_although_the_upstream_lets_them_read(
-    beside: Beside, method: str, headers: dict[str, str]
+    dashboard_with_tap: DashboardWithTap, method: str, headers: dict[str, str]
 ) -> None:
     """A vLLM answers with `access-control-allow-origin: *`, and a tap passes headers on."""
-    beside.switch.app = echo = Echo(headers=[(b"access-control-allow-origin", b"*")])
-    answer = httpx.request(method, f"{beside.tap}/v1/models", headers=headers)
+    dashboard_with_tap.switch.app = echo = Echo(headers=[(b"access-control-allow-origin", b"*")])
+    answer = httpx.request(method, f"{dashboard_with_tap.tap}/v1/models", headers=headers)
     assert answer.status_code == 403
     assert not [name for name in answer.headers if name.startswith("access-control")]
     assert "web pages may not use the tap" in answer.json()["error"]["message"]
     assert echo.scopes == []
 
 
-def test_an_answer_may_be_looked_at_in_the_address_bar(beside: Beside) -> None:
-    beside.switch.app = Echo()
+def test_an_answer_may_be_looked_at_in_the_address_bar(dashboard_with_tap: DashboardWithTap) -> None:
+    dashboard_with_tap.switch.app = Echo()
     headers = {"sec-fetch-site": "none", "sec-fetch-mode": "navigate"}
-    assert httpx.get(f"{beside.tap}/v1/models", headers=headers).text == "ok"
+    assert httpx.get(f"{dashboard_with_tap.tap}/v1/models", headers=headers).text == "ok"
 
 
-def test_websockets_do_not_pass(beside: Beside) -> None:
-    host, port = beside.at.removeprefix("http://").split(":")
+def test_websockets_do_not_pass(dashboard_with_tap: DashboardWithTap) -> None:
+    host, port = dashboard_with_tap.at.removeprefix("http://").split(":")
     for name in ("up", "other"):
         with socket.create_connection((host, int(port)), timeout=20) as connection:
             connection.sendall(
@@ -323,12 +339,12 @@ def test_upstreams_have_names_addresses_and_marks() -> None:
 
 
 def test_without_upstreams_there_is_no_tap() -> None:
-    assert DashboardTap((), Kept()).middleware == []
+    assert DashboardTap((), MemorySink()).middleware == []
 
 
 def test_a_value_that_cannot_be_read_ends_the_start_with_one_sentence() -> None:
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(free_port())]
-    done = subprocess.run(
+    completed = subprocess.run(
         command,
         cwd=ROOT,
         env={**os.environ, VARIABLE: "localhost:8000"},
@@ -337,9 +353,11 @@ def test_a_value_that_cannot_be_read_ends_the_start_with_one_sentence() -> None:
         timeout=90,
         check=False,
     )
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith(f"{VARIABLE}: 'localhost:8000' does not name an upstream")
-    assert "Traceback" not in done.stderr
+    assert completed.returncode == 1
+    assert completed.stderr.splitlines()[-1].startswith(
+        f"{VARIABLE}: 'localhost:8000' does not name an upstream"
+    )
+    assert "Traceback" not in completed.stderr
 
 
 def test_the_connections_to_the_upstream_are_closed_when_the_dashboard_ends() -> None:
@@ -355,7 +373,7 @@ def test_the_connections_to_the_upstream_are_closed_when_the_dashboard_ends() ->
 
     with socket.create_server(("127.0.0.1", 0)) as waiting:
         threading.Thread(target=answer_and_keep_open, args=(waiting,), daemon=True).start()
-        tap = DashboardTap(parse_upstreams(f"up=127.0.0.1:{waiting.getsockname()[1]}"), Kept())
+        tap = DashboardTap(parse_upstreams(f"up=127.0.0.1:{waiting.getsockname()[1]}"), MemorySink())
         with listening(Starlette(middleware=tap.middleware, lifespan=tap.lifespan)) as at:
             assert httpx.get(f"{at}/tap/up/health").status_code == 200
             assert not closed.is_set()

@@ -17,15 +17,15 @@ def run(use: Callable[[], Awaitable[None]]) -> None:
 
 
 def test_what_waits_for_nothing_is_over_at_once() -> None:
-    done: list[str] = []
+    steps_done: list[str] = []
 
     async def steps() -> None:
-        done.append("all of it")
+        steps_done.append("all of it")
 
     async def use() -> None:
         eager = EagerCoroutine(steps())
         assert eager.over
-        assert done == ["all of it"]
+        assert steps_done == ["all of it"]
         await eager
         eager.throw(ValueError("nobody is there to get it"))
 
@@ -34,29 +34,29 @@ def test_what_waits_for_nothing_is_over_at_once() -> None:
 
 @pytest.mark.parametrize("early", [True, False])
 def test_what_waits_goes_on_where_it_is_awaited(early: bool) -> None:
-    done: list[str] = []
+    steps_done: list[str] = []
 
     async def use() -> None:
         first, second = asyncio.Event(), asyncio.Event()
 
         async def steps() -> None:
             await first.wait()
-            done.append("first")
+            steps_done.append("first")
             await asyncio.sleep(0)
             await second.wait()
-            done.append("second")
+            steps_done.append("second")
 
         eager = EagerCoroutine(steps())
         assert not eager.over
         if early:  # what it waits for happens before anybody awaits it
             first.set()
             await asyncio.sleep(0)
-        assert done == []
+        assert steps_done == []
         asyncio.get_running_loop().call_later(0.01, first.set)
         asyncio.get_running_loop().call_later(0.02, second.set)
         await eager
         assert eager.over
-        assert done == ["first", "second"]
+        assert steps_done == ["first", "second"]
 
     run(use)
 

@@ -11,12 +11,12 @@ import pytest
 from inspector.analysis.audit import Kind
 from inspector.capture.capture import Capture, ClosedBy, EventKind
 from inspector.inspection.inspection import inspect
-from tests.support.answers import CHAT, DONE, SAID, answering, certificate
+from tests.support.answers import CHAT, DONE_EVENT, STREAM_EVENTS, answering, certificate
 from tests.support.listening import free_port
 from tests.support.raw_server import chunked, page, raw_server, sse, stream
 from tests.support.upstreams import ask, tapped
 
-WHOLE = b"".join([*SAID, DONE])
+STREAM_BYTES = b"".join([*STREAM_EVENTS, DONE_EVENT])
 
 
 def kinds(capture: Capture) -> set[Kind]:
@@ -25,12 +25,12 @@ def kinds(capture: Capture) -> set[Kind]:
 
 def cut_short(address: str, body: dict[str, Any] | None = None) -> bytes:
     """What comes before the connection breaks."""
-    came: list[bytes] = []
+    received: list[bytes] = []
     with httpx.stream("POST", f"{address}{CHAT}", json=body or {}, timeout=20) as answer:
         assert answer.status_code == 200
         with pytest.raises(httpx.RemoteProtocolError):
-            came.extend(answer.iter_raw())
-    return b"".join(came)
+            received.extend(answer.iter_raw())
+    return b"".join(received)
 
 
 def refused(address: str) -> str:
@@ -43,9 +43,9 @@ def refused(address: str) -> str:
 
 
 def test_an_upstream_that_is_not_there() -> None:
-    with tapped(f"http://127.0.0.1:{free_port()}") as (address, kept):
+    with tapped(f"http://127.0.0.1:{free_port()}") as (address, sink):
         sentence = refused(address)
-        capture = kept.capture()
+        capture = sink.capture()
         assert httpx.get(f"{address}/v1/models").status_code == 502
     assert "connection refused at http://127.0.0.1:" in sentence
     assert capture.end is not None
@@ -59,13 +59,13 @@ def test_an_upstream_whose_certificate_is_not_trusted(tmp_path: Path) -> None:
     key, chain = certificate(tmp_path)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(chain, key)
-    with raw_server(answering([*SAID, DONE]), tls=context) as server:
-        with tapped(server.address) as (address, kept):
+    with raw_server(answering([*STREAM_EVENTS, DONE_EVENT]), tls=context) as server:
+        with tapped(server.address) as (address, sink):
             assert "TLS certificate" in refused(address)
-            assert kept.capture().events == []
-        with tapped(server.address, verify=str(chain)) as (address, kept):
-            assert ask(address, {}).content == WHOLE
-            assert kinds(kept.capture()) == set()
+            assert sink.capture().events == []
+        with tapped(server.address, verify=str(chain)) as (address, sink):
+            assert ask(address, {}).content == STREAM_BYTES
+            assert kinds(sink.capture()) == set()
 
 
 def test_an_upstream_that_speaks_something_else() -> None:
@@ -77,9 +77,9 @@ def test_an_upstream_that_speaks_something_else() -> None:
 
 
 def test_an_upstream_that_closes_without_an_answer() -> None:
-    with raw_server({CHAT: lambda _: []}) as server, tapped(server.address) as (address, kept):
+    with raw_server({CHAT: lambda _: []}) as server, tapped(server.address) as (address, sink):
         assert "closed the connection without a response" in refused(address)
-        assert kept.capture().header.status is None
+        assert sink.capture().header.status is None
 
 
 @pytest.mark.parametrize(
@@ -94,10 +94,10 @@ def test_an_upstream_that_closes_without_an_answer() -> None:
 def test_an_error_before_the_stream_passes_and_is_kept(status: int, body: str, kind: str) -> None:
     with (
         raw_server({CHAT: lambda _: [page(status, body, kind)]}) as server,
-        tapped(server.address) as (address, kept),
+        tapped(server.address) as (address, sink),
     ):
         answer = ask(address, {"model": "m", "stream": True})
-        capture = kept.capture()
+        capture = sink.capture()
     assert (answer.status_code, answer.text, answer.headers["content-type"]) == (status, body, kind)
     assert capture.header.status == status
     assert [(event.data, event.kind) for event in capture.events] == [(body, EventKind.BODY)]
@@ -106,29 +106,32 @@ def test_an_error_before_the_stream_passes_and_is_kept(status: int, body: str, k
 
 def test_an_error_in_the_stream_passes_and_is_kept() -> None:
     error = sse({"error": {"message": "EngineCore died", "type": "InternalServerError", "code": 500}})
-    with raw_server(answering([*SAID[:2], error, DONE])) as server, tapped(server.address) as (address, kept):
-        assert ask(address, {}).content == b"".join([*SAID[:2], error, DONE])
-        assert Kind.SERVER_ERROR in kinds(kept.capture())
+    with (
+        raw_server(answering([*STREAM_EVENTS[:2], error, DONE_EVENT])) as server,
+        tapped(server.address) as (address, sink),
+    ):
+        assert ask(address, {}).content == b"".join([*STREAM_EVENTS[:2], error, DONE_EVENT])
+        assert Kind.SERVER_ERROR in kinds(sink.capture())
 
 
 def test_a_stall_is_passed_on_until_the_client_gives_up() -> None:
     def stalled(_: object) -> Iterator[bytes]:
-        yield from stream(SAID[:2], end=False)
+        yield from stream(STREAM_EVENTS[:2], end=False)
         server.release.wait(120)
         for _ in range(100):  # a closed connection shows at a later write
             yield chunked(b": " + b"x" * 65536 + b"\n\n")
 
-    with raw_server({CHAT: stalled}) as server, tapped(server.address) as (address, kept):
-        came: list[bytes] = []
+    with raw_server({CHAT: stalled}) as server, tapped(server.address) as (address, sink):
+        received: list[bytes] = []
         with (
             pytest.raises(httpx.ReadTimeout),
             httpx.stream("POST", f"{address}{CHAT}", json={}, timeout=httpx.Timeout(20, read=0.3)) as answer,
         ):
-            came.extend(answer.iter_raw())
-        capture = kept.capture()
+            received.extend(answer.iter_raw())
+        capture = sink.capture()
         server.release.set()
-        assert server.gone.wait(120), "the upstream was not left"
-    assert b"".join(came) == b"".join(SAID[:2])
+        assert server.client_gone.wait(120), "the upstream was not left"
+    assert b"".join(received) == b"".join(STREAM_EVENTS[:2])
     assert len(capture.events) == 2
     assert capture.end is not None
     assert (capture.end.detail, capture.end.closed_by) == (
@@ -138,9 +141,12 @@ def test_a_stall_is_passed_on_until_the_client_gives_up() -> None:
 
 
 def test_a_cut_between_events_is_passed_on() -> None:
-    with raw_server(answering(SAID[:3], end=False)) as server, tapped(server.address) as (address, kept):
-        assert cut_short(address) == b"".join(SAID[:3])
-        capture = kept.capture()
+    with (
+        raw_server(answering(STREAM_EVENTS[:3], end=False)) as server,
+        tapped(server.address) as (address, sink),
+    ):
+        assert cut_short(address) == b"".join(STREAM_EVENTS[:3])
+        capture = sink.capture()
     assert len(capture.events) == 3
     assert capture.end is not None
     assert capture.end.cut
@@ -150,23 +156,23 @@ def test_a_cut_between_events_is_passed_on() -> None:
 
 @pytest.mark.parametrize("add_token_ids", [False, True])
 def test_a_cut_inside_an_event_is_passed_on(add_token_ids: bool) -> None:
-    half = SAID[2][: len(SAID[2]) // 2]
+    half = STREAM_EVENTS[2][: len(STREAM_EVENTS[2]) // 2]
     with (
-        raw_server(answering([*SAID[:2], half], end=False)) as server,
-        tapped(server.address, add_token_ids=add_token_ids) as (address, kept),
+        raw_server(answering([*STREAM_EVENTS[:2], half], end=False)) as server,
+        tapped(server.address, add_token_ids=add_token_ids) as (address, sink),
     ):
-        came = cut_short(address)
-        capture = kept.capture()
+        received = cut_short(address)
+        capture = sink.capture()
     if not add_token_ids:
-        assert came == b"".join([*SAID[:2], half])
-    assert [event.data for event in capture.events[:2]] == [raw[6:-2].decode() for raw in SAID[:2]]
+        assert received == b"".join([*STREAM_EVENTS[:2], half])
+    assert [event.data for event in capture.events[:2]] == [raw[6:-2].decode() for raw in STREAM_EVENTS[:2]]
     assert Kind.DISCONNECTED in kinds(capture)
 
 
 def test_a_missing_done_passes_and_is_found() -> None:
-    with raw_server(answering(SAID)) as server, tapped(server.address) as (address, kept):
-        assert ask(address, {}).content == b"".join(SAID)
-        capture = kept.capture()
+    with raw_server(answering(STREAM_EVENTS)) as server, tapped(server.address) as (address, sink):
+        assert ask(address, {}).content == b"".join(STREAM_EVENTS)
+        capture = sink.capture()
     assert capture.end is not None
     assert not capture.end.cut
     assert kinds(capture) == {Kind.PROTOCOL}

@@ -12,7 +12,7 @@ from inspector.capture.errors import StoreError
 from inspector.files.store import load
 from inspector.net.client.recorder import Recorder
 from inspector.net.tap import FolderSink
-from tests.support.builtin import RESPONSES, TEXT, WHOLE
+from tests.support.builtin import COMPLETE_CHAT, RESPONSES, TEXT
 from tests.support.upstreams import tapped
 
 
@@ -29,7 +29,7 @@ def captures_in(folder: Path) -> list[Capture]:
 def test_a_folder_holds_one_file_an_answer(playback: str, tmp_path: Path) -> None:
     lines: list[str] = []
     with tapped(playback, sink=FolderSink(tmp_path / "new" / "folder", say=lines.append)) as (address, _):
-        for name in (WHOLE, RESPONSES):
+        for name in (COMPLETE_CHAT, RESPONSES):
             path = "responses" if name == RESPONSES else "chat/completions"
             httpx.post(f"{address}/v1/{path}", json={"model": name, "stream": True})
     by_endpoint = {capture.header.endpoint: capture for capture in captures_in(tmp_path / "new" / "folder")}

@@ -13,7 +13,7 @@ from inspector.net.client.transport import recording_client
 from inspector.net.tap import FolderSink
 from tests.support.answers import CHAT
 from tests.support.command import inspector
-from tests.support.raw_server import Answer, Asked, page, raw_server, stream
+from tests.support.raw_server import Answer, RawRequest, page, raw_server, stream
 from tests.support.upstreams import tapped
 
 KEY = "s3cret+key/of-mine-%02d=="
@@ -55,7 +55,7 @@ PARAMETERS = ["api_key", "key", "apikey", "access_token", "token", "sig", "X-Amz
 def echoing(*, status: int = 200) -> Answer:
     """A server that repeats all that it was sent, in data, in names and in an error page."""
 
-    def answer(request: Asked) -> Any:
+    def answer(request: RawRequest) -> Any:
         echo = {"path": request.path, "headers": request.headers, "body": request.body}
         lines = [json.dumps(echo), request.path, *request.headers.values()]
         if status >= 400:
@@ -74,7 +74,7 @@ def written(folder: Path) -> str:
     return text
 
 
-def found(text: str, keys: list[str]) -> list[str]:
+def keys_in(text: str, keys: list[str]) -> list[str]:
     forms = {key: (key, quote(key), quote(key, safe=""), json.dumps(key)[1:-1]) for key in keys}
     return [key for key, spelled in forms.items() if any(form in text for form in spelled)]
 
@@ -96,11 +96,13 @@ def test_no_key_is_written_wherever_the_server_repeats_it(status: int, tmp_path:
         with recording_client(tmp_path / "client" / "x.jsonl") as http:
             for request in asks:
                 http.post(server.address + CHAT, **request)
-        came = json.dumps([[request.headers, request.body, request.path] for request in server.asked])
-    assert found(came, keys) == keys, "every key reached the server"
+        sent_to_server = json.dumps(
+            [[request.headers, request.body, request.path] for request in server.asked]
+        )
+    assert keys_in(sent_to_server, keys) == keys, "every key reached the server"
     for folder in ("tap", "client"):
         text = written(tmp_path / folder)
-        assert found(text, keys) == []
+        assert keys_in(text, keys) == []
         assert text.count("[redacted]") >= len(keys)
 
 
@@ -108,9 +110,9 @@ def test_record_writes_no_key_of_its_own(tmp_path: Path) -> None:
     keys = [KEY % 1, KEY % 2]
     with raw_server({CHAT: echoing()}) as server:
         words = ["--base-url", server.v1, "--model", "m", "--prompt", "p", "--api-key", keys[0]]
-        done = inspector(
+        completed = inspector(
             "record", *words, "--header", f"X-Team-Key: {keys[1]}", "--out", tmp_path / "x.jsonl"
         )
-    text = written(tmp_path) + done.stdout.decode() + done.stderr.decode()
-    assert found(text, keys) == []
+    text = written(tmp_path) + completed.stdout.decode() + completed.stderr.decode()
+    assert keys_in(text, keys) == []
     assert base64.b64encode(keys[0].encode()).decode() not in text

@@ -13,7 +13,7 @@ from inspector.capture.errors import InspectorError
 from inspector.inspection.inspection import inspect
 from inspector.net.client.address import Server
 from inspector.net.tap import Upstream
-from tests.support.builtin import CAPTURES, RESPONSES, TEXT, WHOLE
+from tests.support.builtin import CAPTURES, COMPLETE_CHAT, RESPONSES, TEXT
 from tests.support.listening import listening
 from tests.support.upstreams import Echo, Flood, raw, sent, tapped
 
@@ -36,10 +36,10 @@ def test_every_answer_passes_byte_for_byte_and_becomes_a_capture(
         "return_token_ids": True,
         "skip_special_tokens": False,
     }
-    with tapped(playback) as (address, kept):
+    with tapped(playback) as (address, sink):
         direct, through = raw(f"{playback}{path}", body), raw(f"{address}{path}", body)
         assert direct == through
-        capture = kept.capture()
+        capture = sink.capture()
     assert capture.header.endpoint is CAPTURES[name].header.endpoint
     assert capture.header.request == body
     assert capture.header.status == direct[0]
@@ -54,16 +54,16 @@ def test_every_answer_passes_byte_for_byte_and_becomes_a_capture(
 
 def test_the_openai_client_runs_unchanged(playback: str) -> None:
     with (
-        tapped(playback) as (address, kept),
+        tapped(playback) as (address, sink),
         openai.OpenAI(base_url=f"{address}/v1", api_key="sk-secret-of-mine") as client,
     ):
         assert {model.id for model in client.models.list()} >= set(CAPTURES)
         stream = client.chat.completions.create(
-            model=WHOLE, messages=[], stream=True, extra_body={"return_token_ids": True}
+            model=COMPLETE_CHAT, messages=[], stream=True, extra_body={"return_token_ids": True}
         )
         text = "".join(chunk.choices[0].delta.content or "" for chunk in stream)
         answer = client.responses.create(model=RESPONSES, input="x")
-        first, second = kept.capture(0), kept.capture(1)
+        first, second = sink.capture(0), sink.capture(1)
     assert text == answer.output_text == TEXT
     assert inspect(first).findings == []
     assert (first.header.endpoint, second.header.endpoint) == (Endpoint.CHAT, Endpoint.RESPONSES)
@@ -73,21 +73,21 @@ def test_the_openai_client_runs_unchanged(playback: str) -> None:
 def test_the_async_client_runs_unchanged(playback: str) -> None:
     async def talk(address: str) -> str:
         async with openai.AsyncOpenAI(base_url=f"{address}/v1", api_key="k") as client:
-            stream = await client.chat.completions.create(model=WHOLE, messages=[], stream=True)
+            stream = await client.chat.completions.create(model=COMPLETE_CHAT, messages=[], stream=True)
             return "".join([chunk.choices[0].delta.content or "" async for chunk in stream])
 
-    with tapped(playback) as (address, kept):
+    with tapped(playback) as (address, sink):
         assert asyncio.run(talk(address)) == TEXT
-        assert read(kept.capture()).choice.delivered().content == TEXT
+        assert read(sink.capture()).choice.delivered().content == TEXT
 
 
 def test_method_path_query_and_body_reach_the_upstream_as_they_were_sent() -> None:
     echo = Echo()
-    with listening(echo) as up, tapped(up) as (address, kept):
+    with listening(echo) as up, tapped(up) as (address, sink):
         url = httpx.URL(address).copy_with(raw_path=b"/tap/up/v1/files/a%2Fb%20c?x=%20+&y=%C3%A9&z")
         answer = httpx.request("PATCH", url, content=b"\x00\xff raw", headers={"x-mine": "1"})
         assert answer.text == "ok"
-        assert kept.headers == []
+        assert sink.headers == []
     scope = echo.scopes[0]
     assert scope["method"] == "PATCH"
     assert scope["raw_path"] == b"/v1/files/a%2Fb%20c"
@@ -152,19 +152,19 @@ def test_the_upstream_waits_for_a_slow_client() -> None:
 
 
 def test_eight_streams_at_once_lose_nothing(playback: str) -> None:
-    async def one(client: openai.AsyncOpenAI) -> str:
+    async def final_answer(client: openai.AsyncOpenAI) -> str:
         stream = await client.chat.completions.create(
-            model=WHOLE, messages=[], stream=True, extra_body={"return_token_ids": True}
+            model=COMPLETE_CHAT, messages=[], stream=True, extra_body={"return_token_ids": True}
         )
         return "".join([chunk.choices[0].delta.content or "" async for chunk in stream])
 
     async def all_of_them(address: str) -> list[str]:
         async with openai.AsyncOpenAI(base_url=f"{address}/v1", api_key="k") as client:
-            return await asyncio.gather(*(one(client) for _ in range(8)))
+            return await asyncio.gather(*(final_answer(client) for _ in range(8)))
 
-    with tapped(playback) as (address, kept):
+    with tapped(playback) as (address, sink):
         assert asyncio.run(all_of_them(address)) == [TEXT] * 8
-        captures = [kept.capture(number) for number in range(8)]
+        captures = [sink.capture(number) for number in range(8)]
     assert all(inspect(capture).findings == [] for capture in captures)
 
 

@@ -11,7 +11,7 @@ import pytest
 from inspector.capture.capture import Event
 from inspector.files.store import load
 from inspector.net.tap import FolderSink
-from tests.support.listening import Kept, listening
+from tests.support.listening import MemorySink, listening
 from tests.support.raw_server import Answer, page, raw_server, stream
 from tests.support.upstreams import CHUNKS, SSE, Echo, ask, sent, tapped
 
@@ -69,20 +69,20 @@ def test_the_trace_context_is_stored_if_it_is_one(
 def test_a_key_in_an_error_page_is_not_stored() -> None:
     page = b'{"error":{"message":"Incorrect API key provided: sk-bearer-0123456789"}}'
     echo = Echo([page], status=401, headers=[(b"content-type", b"application/json")])
-    with listening(echo) as up, tapped(up) as (address, kept):
+    with listening(echo) as up, tapped(up) as (address, sink):
         assert ask(address, {}, authorization="Bearer sk-bearer-0123456789").content == page
-        capture = kept.capture()
+        capture = sink.capture()
     assert capture.header.status == 401
     assert capture.events[0].data == page.decode().replace("sk-bearer-0123456789", "[redacted]")
 
 
 def test_ten_megabytes_in_one_event_pass_and_are_kept() -> None:
     big = json.dumps({"choices": [{"index": 0, "delta": {"content": "x" * 10_000_000}}]}).encode()
-    whole = b"data: " + big + b"\n\ndata: [DONE]\n\n"
-    echo = Echo([whole[at : at + 100_000] for at in range(0, len(whole), 100_000)], headers=SSE)
-    with listening(echo) as up, tapped(up) as (address, kept):
-        assert ask(address, {"stream": True}).content == whole
-        capture = kept.capture()
+    stream_bytes = b"data: " + big + b"\n\ndata: [DONE]\n\n"
+    echo = Echo([stream_bytes[at : at + 100_000] for at in range(0, len(stream_bytes), 100_000)], headers=SSE)
+    with listening(echo) as up, tapped(up) as (address, sink):
+        assert ask(address, {"stream": True}).content == stream_bytes
+        capture = sink.capture()
     assert [len(event.data) for event in capture.events] == [len(big), 6]
 
 
@@ -92,10 +92,10 @@ def test_ten_megabytes_in_one_event_pass_and_are_kept() -> None:
 def test_a_request_of_any_json_passes_and_its_answer_is_kept(body: bytes) -> None:
     page = b'{"error":{"message":"Input should be an object","input":["ask"],"key":"sk-key-0123456789"}}'
     echo = Echo([page], status=400, headers=[(b"content-type", b"application/json")])
-    with listening(echo) as up, tapped(up) as (address, kept):
+    with listening(echo) as up, tapped(up) as (address, sink):
         answer = httpx.post(f"{address}/v1/chat/completions", content=body)
         assert (answer.status_code, answer.content) == (400, page)
-        capture = kept.capture()
+        capture = sink.capture()
     assert echo.bodies == [body]
     assert (capture.header.status, capture.header.request) == (400, {})
     clean = page.decode().replace("sk-key-0123456789", "[redacted]") if b"sk-key" in body else page.decode()
@@ -104,23 +104,23 @@ def test_a_request_of_any_json_passes_and_its_answer_is_kept(body: bytes) -> Non
 
 def test_the_version_of_the_upstream_is_kept_once_it_is_known() -> None:
     echo = Echo([b"data: [DONE]\n\n"], headers=SSE)
-    with listening(echo) as up, tapped(up) as (address, kept):
+    with listening(echo) as up, tapped(up) as (address, sink):
         versions = set()
         for number in range(50):
             ask(address, {})
-            versions.add(kept.capture(number).header.server_version)
+            versions.add(sink.capture(number).header.server_version)
             if "0.99.0" in versions:
                 break
     assert "0.99.0" in versions
 
 
 def test_a_sink_that_fails_does_not_end_the_answer(caplog: pytest.LogCaptureFixture) -> None:
-    class Broken(Kept):
+    class EventFailingSink(MemorySink):
         def event(self, run: str, event: Event) -> None:
             raise RuntimeError(f"no room for {event.data} in {run}")
 
     echo = Echo(CHUNKS, headers=SSE)
-    with listening(echo) as up, tapped(up, sink=Broken()) as (address, _):
+    with listening(echo) as up, tapped(up, sink=EventFailingSink()) as (address, _):
         assert ask(address, {}).content == b"".join(CHUNKS)
     assert "recording stopped" in caplog.text
 
@@ -133,7 +133,7 @@ def test_other_clients_are_served_while_packed_bytes_are_recorded() -> None:
         "/v1/models": lambda _: [page(200, "{}", "application/json")],
     }
     served, recorded = 0, threading.Event()
-    with raw_server(answers) as server, tapped(server.address) as (address, kept):
+    with raw_server(answers) as server, tapped(server.address) as (address, sink):
 
         def bomb() -> None:
             with httpx.stream("POST", f"{address}/v1/chat/completions", json={}, timeout=120) as answer:
@@ -146,5 +146,5 @@ def test_other_clients_are_served_while_packed_bytes_are_recorded() -> None:
             assert httpx.get(f"{address}/v1/models", timeout=180).status_code == 200
             served += 1
         client.join()
-        assert len(kept.capture(timeout_s=60).events) == 400_000
+        assert len(sink.capture(timeout_s=60).events) == 400_000
     assert served >= 3, "one recording held up all other clients"

@@ -34,11 +34,11 @@ def test_requests_without_a_body_stay_without_one(method: str) -> None:
 
 def test_a_client_that_leaves_closes_the_connection_to_the_upstream() -> None:
     echo = Echo([b"data: 1\n\n"], headers=SSE, pause=lambda: None)
-    with listening(echo) as up, tapped(up) as (address, kept):
+    with listening(echo) as up, tapped(up) as (address, sink):
         with httpx.stream("POST", f"{address}/v1/chat/completions", json={}) as answer:
             assert next(answer.iter_raw()) == b"data: 1\n\n"
         assert echo.left.wait(120), "the upstream did not notice"
-        capture = kept.capture()
+        capture = sink.capture()
     assert [event.data for event in capture.events] == ["1"]
     assert capture.end is not None
     assert (capture.end.cut, capture.end.detail) == (True, "the client closed the connection")
@@ -65,10 +65,10 @@ def test_a_client_that_leaves_before_the_answer_begins_is_noticed_too() -> None:
             asking.cancel()
             await asyncio.gather(asking, return_exceptions=True)
 
-    with listening(echo) as up, tapped(up) as (address, kept):
+    with listening(echo) as up, tapped(up) as (address, sink):
         asyncio.run(leave(address))
         assert echo.left.wait(120), "the upstream did not notice"
-        capture = kept.capture()
+        capture = sink.capture()
     assert capture.events == []
     assert capture.header.status is None
     assert capture.end is not None

@@ -32,12 +32,12 @@ def test_any_number_of_empty_lines_is_one_end_of_an_event() -> None:
         assert len(rewriting._EVENT_END.findall(b"data: 1" + line * 100_000)) == 1
 
 
-def would_have_got(capture: Capture) -> list[str]:
+def payloads_without_ids(capture: Capture) -> list[str]:
     """The payloads without `return_token_ids`, by reading and writing JSON as vLLM's pydantic does."""
-    kept = []
+    payloads = []
     for event in capture.events:
         if event.data == "[DONE]" or '"error"' in event.data:
-            kept.append(event.data)
+            payloads.append(event.data)
             continue
         chunk = json.loads(event.data)
         if "prompt_token_ids" in chunk:
@@ -49,8 +49,8 @@ def would_have_got(capture: Capture) -> list[str]:
             if "token_ids" in choice:
                 choice["token_ids"] = None
         if delivers:
-            kept.append(json.dumps(chunk, ensure_ascii=False, separators=(",", ":")))
-    return kept
+            payloads.append(json.dumps(chunk, ensure_ascii=False, separators=(",", ":")))
+    return payloads
 
 
 def stream_of(payloads: Sequence[str]) -> bytes:
@@ -60,26 +60,28 @@ def stream_of(payloads: Sequence[str]) -> bytes:
 @pytest.mark.parametrize("name", CHATS)
 def test_a_recorded_stream_loses_its_ids_and_nothing_else(name: str) -> None:
     rewriter = EventRewriter(keeps_logprobs=True)
-    whole = stream_of([event.data for event in CAPTURES[name].events])
-    assert rewriter.receive(whole) + rewriter.close() == stream_of(would_have_got(CAPTURES[name]))
+    stream_bytes = stream_of([event.data for event in CAPTURES[name].events])
+    assert rewriter.receive(stream_bytes) + rewriter.close() == stream_of(
+        payloads_without_ids(CAPTURES[name])
+    )
 
 
 @given(cuts=st.lists(st.integers(0, 12_000), max_size=30), name=st.sampled_from(CHATS))
 def test_it_does_not_matter_how_the_bytes_arrive(cuts: list[int], name: str) -> None:
-    whole = stream_of([event.data for event in CAPTURES[name].events])
-    edges = [0, *sorted(min(cut, len(whole)) for cut in cuts), len(whole)]
+    stream_bytes = stream_of([event.data for event in CAPTURES[name].events])
+    edges = [0, *sorted(min(cut, len(stream_bytes)) for cut in cuts), len(stream_bytes)]
     rewriter = EventRewriter(keeps_logprobs=True)
-    pieces = [rewriter.receive(whole[a:b]) for a, b in pairwise(edges)]
-    assert b"".join(pieces) + rewriter.close() == stream_of(would_have_got(CAPTURES[name]))
+    pieces = [rewriter.receive(stream_bytes[a:b]) for a, b in pairwise(edges)]
+    assert b"".join(pieces) + rewriter.close() == stream_of(payloads_without_ids(CAPTURES[name]))
 
 
 @given(st.lists(st.binary(max_size=60) | st.sampled_from([b"data: ", b"token_ids", b"\n\n", b'":[1]'])))
 def test_bytes_that_are_no_events_pass(pieces: list[bytes]) -> None:
     rewriter = EventRewriter(keeps_logprobs=True)
     passed = b"".join([rewriter.receive(piece) for piece in pieces]) + rewriter.close()
-    whole = b"".join(pieces)
-    if b'"token_ids":[' not in whole:
-        assert passed == whole
+    all_bytes = b"".join(pieces)
+    if b'"token_ids":[' not in all_bytes:
+        assert passed == all_bytes
 
 
 def test_text_that_speaks_of_token_ids_is_not_touched() -> None:
@@ -88,12 +90,12 @@ def test_text_that_speaks_of_token_ids_is_not_touched() -> None:
     assert without_token_ids(chunk % (quoted, "[7,8]")) == chunk % (quoted, "null")
 
 
-@pytest.mark.parametrize(("keeps", "comes"), [(True, True), (False, False)])
-def test_a_chunk_of_logprobs_alone_is_kept_where_the_server_would_send_it(keeps: bool, comes: bool) -> None:
+@pytest.mark.parametrize(("keeps", "passes"), [(True, True), (False, False)])
+def test_a_chunk_of_logprobs_alone_is_kept_where_the_server_would_send_it(keeps: bool, passes: bool) -> None:
     chunk = (
         '{"choices":[{"index":0,"delta":{},"logprobs":{"content":[]},"finish_reason":null,"token_ids":[1]}]}'
     )
-    assert (without_token_ids(chunk, keeps_logprobs=keeps) is not None) is comes
+    assert (without_token_ids(chunk, keeps_logprobs=keeps) is not None) is passes
 
 
 @pytest.mark.parametrize(
@@ -122,9 +124,9 @@ VALUES = st.recursive(
 
 @given(st.dictionaries(NAMES, VALUES, max_size=4), st.integers(0, 4), VALUES, st.sampled_from([None, 1]))
 def test_a_payload_loses_one_member_and_nothing_else(
-    others: dict[str, Any], at: int, value: Any, indent: int | None
+    other_members: dict[str, Any], at: int, value: Any, indent: int | None
 ) -> None:
-    rows = [row for row in others.items() if row[0] != "nvext"]
+    rows = [row for row in other_members.items() if row[0] != "nvext"]
     rows.insert(at, ("nvext", value))
     without = without_member(json.dumps(dict(rows), indent=indent), "nvext")
     assert without is not None
@@ -132,7 +134,7 @@ def test_a_payload_loses_one_member_and_nothing_else(
 
 
 @pytest.mark.parametrize(
-    ("choices", "comes"),
+    ("choices", "passes"),
     [
         ([], False),
         ([{"index": 0, "delta": {}, "finish_reason": None}], False),
@@ -140,9 +142,9 @@ def test_a_payload_loses_one_member_and_nothing_else(
         ([{"index": 0, "delta": {}, "finish_reason": "stop"}], True),
     ],
 )
-def test_a_chunk_that_a_server_sends_for_its_own_ids_alone_is_dropped(choices: Any, comes: bool) -> None:
+def test_a_chunk_that_a_server_sends_for_its_own_ids_alone_is_dropped(choices: Any, passes: bool) -> None:
     chunk = json.dumps({"choices": choices, "nvext": {"completion_token_ids": [1]}})
-    assert (without_member(chunk, "nvext") is not None) is comes
+    assert (without_member(chunk, "nvext") is not None) is passes
     used = json.dumps({"choices": choices, "nvext": {}, "usage": {"completion_tokens": 1}})
     assert without_member(used, "nvext") is not None
 
@@ -160,20 +162,23 @@ def test_choices_of_another_form_are_kept() -> None:
 
 def test_an_unstreamed_body_loses_its_ids_and_nothing_else() -> None:
     body = {"prompt_token_ids": [1, 2], "choices": [{"message": {"content": "é"}, "token_ids": [3]}]}
-    less = {"prompt_token_ids": None, "choices": [{"message": {"content": "é"}, "token_ids": None}]}
+    without_ids = {"prompt_token_ids": None, "choices": [{"message": {"content": "é"}, "token_ids": None}]}
     written = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
-    assert body_without_ids(written) == json.dumps(less, ensure_ascii=False, separators=(",", ":")).encode()
+    assert (
+        body_without_ids(written)
+        == json.dumps(without_ids, ensure_ascii=False, separators=(",", ":")).encode()
+    )
     assert body_without_ids(b'"token_ids":[1') == b'"token_ids":[1'
 
 
 @pytest.mark.parametrize("name", CHATS)
 def test_the_client_gets_what_it_would_have_got_and_the_capture_has_the_ids(name: str) -> None:
-    whole = stream_of([event.data for event in CAPTURES[name].events])
-    echo = Echo([whole[at : at + 777] for at in range(0, len(whole), 777)], headers=SSE)
+    stream_bytes = stream_of([event.data for event in CAPTURES[name].events])
+    echo = Echo([stream_bytes[at : at + 777] for at in range(0, len(stream_bytes), 777)], headers=SSE)
     body: dict[str, Any] = {"model": "m", "stream": True}
-    with listening(echo) as up, tapped(up, add_token_ids=True) as (address, kept):
-        assert ask(address, body).content == stream_of(would_have_got(CAPTURES[name]))
-        capture = kept.capture()
+    with listening(echo) as up, tapped(up, add_token_ids=True) as (address, sink):
+        assert ask(address, body).content == stream_of(payloads_without_ids(CAPTURES[name]))
+        capture = sink.capture()
     assert json.loads(echo.bodies[0]) == {**body, "return_token_ids": True}
     assert sent(echo)["content-length"] == str(len(echo.bodies[0]))
     assert capture.header.request == body
@@ -188,19 +193,19 @@ def test_an_unstreamed_answer_has_the_length_that_it_has() -> None:
     raw = b'{"choices":[{"index":0,"message":{},"token_ids":[1,2,3]}]}'
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(raw)).encode())]
     echo = Echo([raw], headers=headers)
-    with listening(echo) as up, tapped(up, add_token_ids=True) as (address, kept):
+    with listening(echo) as up, tapped(up, add_token_ids=True) as (address, sink):
         answer = ask(address, {"model": "m"})
         assert answer.content == b'{"choices":[{"index":0,"message":{},"token_ids":null}]}'
         assert answer.headers["content-length"] == str(len(answer.content))
-        assert kept.capture().events[0].data.encode() == raw
+        assert sink.capture().events[0].data.encode() == raw
 
 
 def test_who_asks_for_ids_gets_them() -> None:
     name = CHATS[0]
-    whole = stream_of([event.data for event in CAPTURES[name].events])
-    echo = Echo([whole], headers=SSE)
+    stream_bytes = stream_of([event.data for event in CAPTURES[name].events])
+    echo = Echo([stream_bytes], headers=SSE)
     with listening(echo) as up, tapped(up, add_token_ids=True) as (address, _):
-        assert ask(address, {"return_token_ids": True}).content == whole
+        assert ask(address, {"return_token_ids": True}).content == stream_bytes
     assert json.loads(echo.bodies[0]) == {"return_token_ids": True}
 
 
@@ -282,25 +287,25 @@ def test_the_client_of_responses_does_not_see_the_messages_that_the_capture_has(
     capture = capture_of(all_runs()[-1], Endpoint.RESPONSES, "tool_call")
     assert capture is not None
     payloads = [event.data for event in capture.events]
-    whole = named(payloads)
-    echo = Echo([whole[at : at + 777] for at in range(0, len(whole), 777)], headers=SSE)
+    stream_bytes = named(payloads)
+    echo = Echo([stream_bytes[at : at + 777] for at in range(0, len(stream_bytes), 777)], headers=SSE)
     body: dict[str, Any] = {"model": "m", "stream": True}
-    with listening(echo) as up, tapped(up, add_token_ids=True) as (address, kept):
+    with listening(echo) as up, tapped(up, add_token_ids=True) as (address, sink):
         answer = httpx.post(f"{address}/v1/responses", json=body)
         assert answer.content == named([without_messages(payload) for payload in payloads])
-        kept_capture = kept.capture()
+        recorded = sink.capture()
     assert json.loads(echo.bodies[0]) == {**body, "enable_response_messages": True}
-    assert kept_capture.header.request == body
-    assert [event.data for event in kept_capture.events] == payloads
+    assert recorded.header.request == body
+    assert [event.data for event in recorded.events] == payloads
 
 
 @pytest.mark.parametrize("body", [{"enable_response_messages": False}, {"background": True}])
 def test_a_response_of_who_asks_for_messages_or_fetches_it_later_is_left_alone(body: dict[str, Any]) -> None:
-    whole = b'data: {"type":"response.completed","response":{"output_messages":[1]}}\n\n'
-    echo = Echo([whole], headers=SSE)
-    with listening(echo) as up, tapped(up, add_token_ids=True) as (address, kept):
-        assert httpx.post(f"{address}/v1/responses", json=body).content == whole
-        assert kept.capture().header.endpoint is Endpoint.RESPONSES
+    stream_bytes = b'data: {"type":"response.completed","response":{"output_messages":[1]}}\n\n'
+    echo = Echo([stream_bytes], headers=SSE)
+    with listening(echo) as up, tapped(up, add_token_ids=True) as (address, sink):
+        assert httpx.post(f"{address}/v1/responses", json=body).content == stream_bytes
+        assert sink.capture().header.endpoint is Endpoint.RESPONSES
     assert json.loads(echo.bodies[0]) == body
 
 
@@ -308,19 +313,19 @@ def test_an_unstreamed_response_loses_its_messages() -> None:
     raw = b'{"object":"response","output_messages":[{"channel":"final"}],"input_messages":[]}'
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(raw)).encode())]
     echo = Echo([raw], headers=headers)
-    with listening(echo) as up, tapped(up, add_token_ids=True) as (address, kept):
+    with listening(echo) as up, tapped(up, add_token_ids=True) as (address, sink):
         answer = httpx.post(f"{address}/v1/responses", json={"model": "m"})
         assert answer.content == b'{"object":"response","output_messages":null,"input_messages":null}'
-        assert kept.capture().events[0].data.encode() == raw
+        assert sink.capture().events[0].data.encode() == raw
 
 
 @pytest.mark.parametrize(("version", "chunks"), [("0.23.0", 1), ("0.32.0", 2)])
 def test_chunks_of_logprobs_alone_come_as_from_that_release_from_the_first_request_on(
     version: str, chunks: int
 ) -> None:
-    alone = '{"choices":[{"index":0,"delta":{},"logprobs":{},"finish_reason":null,"token_ids":[1]}]}'
-    alone = alone.replace('"logprobs":{}', '"logprobs":{"content":[{"token":"x"}]}')
-    echo = Echo([stream_of([alone, "[DONE]"])], headers=SSE, version=version)
+    logprobs_chunk = '{"choices":[{"index":0,"delta":{},"logprobs":{},"finish_reason":null,"token_ids":[1]}]}'
+    logprobs_chunk = logprobs_chunk.replace('"logprobs":{}', '"logprobs":{"content":[{"token":"x"}]}')
+    echo = Echo([stream_of([logprobs_chunk, "[DONE]"])], headers=SSE, version=version)
     with listening(echo) as up, tapped(up, add_token_ids=True) as (address, _):
         answer = ask(address, {"logprobs": True})
     assert answer.content.count(b"data: ") == chunks
@@ -336,14 +341,16 @@ def test_ids_are_taken_out_whatever_ends_the_lines(end: bytes, size: int) -> Non
     events = [b": hi" + end + b"event: message" + end + b"data: %s" + end + b"id: 7" + end * 2] * len(
         payloads
     )
-    whole = b"".join(event % payload for event, payload in zip(events, payloads, strict=True))
+    stream_bytes = b"".join(event % payload for event, payload in zip(events, payloads, strict=True))
     rewriter = EventRewriter(keeps_logprobs=True)
-    passed = b"".join(rewriter.receive(whole[at : at + size]) for at in range(0, len(whole), size))
+    passed = b"".join(
+        rewriter.receive(stream_bytes[at : at + size]) for at in range(0, len(stream_bytes), size)
+    )
     passed += rewriter.close()
     payload_lines = [
         line.removeprefix(b"data: ") for line in passed.splitlines() if line.startswith(b"data: ")
     ]
-    assert [line.decode() for line in payload_lines] == would_have_got(CAPTURES[CHATS[0]])
+    assert [line.decode() for line in payload_lines] == payloads_without_ids(CAPTURES[CHATS[0]])
     assert b'"token_ids":[' not in passed
 
 

@@ -16,11 +16,11 @@ Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n"
 
 
-def whole(body: bytes) -> bytes:
+def http_response(body: bytes) -> bytes:
     return HEAD % len(body) + body
 
 
-class Upstream:
+class RawUpstream:
     """A server of raw bytes, and the transport that asks it."""
 
     def __init__(self, serve: Serve) -> None:
@@ -67,14 +67,14 @@ def numbered(*, before: bytes = b"", after: bytes = b"") -> Serve:
         while True:
             await reader.readuntil(b"\r\n\r\n")
             number += 1
-            writer.write(before + whole(b"answer %d" % number) + after)
+            writer.write(before + http_response(b"answer %d" % number) + after)
 
     return serve
 
 
 @pytest.mark.parametrize("reads", [True, False])
 def test_a_connection_serves_one_request_after_the_other(reads: bool) -> None:
-    upstream = Upstream(numbered())
+    upstream = RawUpstream(numbered())
 
     async def use(transport: UpstreamTransport, root: httpx.URL) -> None:
         for number in (1, 2, 3):
@@ -89,9 +89,9 @@ def test_a_connection_serves_one_request_after_the_other(reads: bool) -> None:
     assert upstream.connections == 1
 
 
-@pytest.mark.parametrize("serve", [numbered(after=whole(b"of nobody")), numbered(after=b"x")])
+@pytest.mark.parametrize("serve", [numbered(after=http_response(b"of nobody")), numbered(after=b"x")])
 def test_what_a_server_sends_unasked_is_never_the_answer_to_the_next_request(serve: Serve) -> None:
-    upstream = Upstream(serve)
+    upstream = RawUpstream(serve)
 
     async def use(transport: UpstreamTransport, root: httpx.URL) -> None:
         for _ in range(3):
@@ -104,12 +104,12 @@ def test_what_a_server_sends_unasked_is_never_the_answer_to_the_next_request(ser
 def test_an_answer_that_comes_later_unasked_ends_its_connection() -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
-        writer.write(whole(b"mine"))
+        writer.write(http_response(b"mine"))
         await asyncio.sleep(0.05)
-        writer.write(whole(b"of nobody"))
+        writer.write(http_response(b"of nobody"))
         await reader.read()
 
-    upstream = Upstream(serve)
+    upstream = RawUpstream(serve)
 
     async def use(transport: UpstreamTransport, root: httpx.URL) -> None:
         for _ in range(2):
@@ -121,7 +121,7 @@ def test_an_answer_that_comes_later_unasked_ends_its_connection() -> None:
 
 
 def test_an_idle_connection_is_not_kept_for_long() -> None:
-    upstream = Upstream(numbered())
+    upstream = RawUpstream(numbered())
 
     async def use(transport: UpstreamTransport, root: httpx.URL) -> None:
         for _ in range(2):
@@ -146,7 +146,7 @@ def test_what_came_before_a_fault_is_handed_on_first() -> None:
             await anext(arrivals)
         await response.aclose()
 
-    Upstream(serve).run(use)
+    RawUpstream(serve).run(use)
 
 
 def test_a_reader_that_takes_nothing_stops_the_reading() -> None:
@@ -176,7 +176,7 @@ def test_a_reader_that_takes_nothing_stops_the_reading() -> None:
             await asyncio.sleep(0)
         await response.aclose()
 
-    Upstream(serve).run(use)
+    RawUpstream(serve).run(use)
 
 
 def test_a_request_that_a_server_does_not_take_whole_has_its_answer() -> None:
@@ -196,7 +196,7 @@ def test_a_request_that_a_server_does_not_take_whole_has_its_answer() -> None:
         assert response.status_code == 413
         await response.aclose()
 
-    Upstream(serve).run(use)
+    RawUpstream(serve).run(use)
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_what_is_no_answer_is_an_error(raw_response: bytes, error: str) -> None:
         with pytest.raises(httpx.RemoteProtocolError, match=error):
             await transport.handle_async_request(httpx.Request("GET", root))
 
-    Upstream(serve).run(use)
+    RawUpstream(serve).run(use)
 
 
 CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -269,16 +269,16 @@ def test_a_chunked_body_is_the_same_however_the_network_cuts_it(seed: int, at_on
         if at_once:
             body = bytearray()
 
-            async def take(arrivals: Sequence[Arrival]) -> None:
+            async def receive(arrivals: Sequence[Arrival]) -> None:
                 body.extend(b"".join(arrival.chunk for arrival in arrivals))
 
             assert isinstance(response.stream, Body)
-            await response.stream.passed_to(take)
+            await response.stream.passed_to(receive)
         else:
             body = bytearray(await read(response))
         assert bytes(body) == b"".join(pieces)
 
-    Upstream(serve).run(use)
+    RawUpstream(serve).run(use)
 
 
 @pytest.mark.parametrize("rest", [b"zz\r\n", b"5\r\nhelloXX", b"-1\r\n\r\n"])
@@ -294,15 +294,15 @@ def test_what_is_no_chunk_after_whole_ones_is_a_fault(rest: bytes) -> None:
         assert isinstance(response.stream, Body)
         body = bytearray()
 
-        async def take(arrivals: Sequence[Arrival]) -> None:
+        async def receive(arrivals: Sequence[Arrival]) -> None:
             body.extend(b"".join(arrival.chunk for arrival in arrivals))
 
         with pytest.raises(httpx.RemoteProtocolError):
-            await response.stream.passed_to(take)
+            await response.stream.passed_to(receive)
         assert bytes(body).startswith(b"onetwo")
         await response.aclose()
 
-    Upstream(serve).run(use)
+    RawUpstream(serve).run(use)
 
 
 @pytest.mark.parametrize("first", [b"", b"at once"])
@@ -320,11 +320,11 @@ def test_a_slow_taker_gets_all_in_order_and_one_that_fails_is_heard(first: bytes
         assert isinstance(response.stream, Body)
         body = bytearray()
 
-        async def take(arrivals: Sequence[Arrival]) -> None:
+        async def receive(arrivals: Sequence[Arrival]) -> None:
             await asyncio.sleep(0.01)
             body.extend(b"".join(arrival.chunk for arrival in arrivals))
 
-        await response.stream.passed_to(take)
+        await response.stream.passed_to(receive)
         await response.aclose()
         assert bytes(body) == first + b"".join(b"%d " % number for number in range(100))
         response = await transport.handle_async_request(httpx.Request("GET", root))
@@ -337,7 +337,7 @@ def test_a_slow_taker_gets_all_in_order_and_one_that_fails_is_heard(first: bytes
             await response.stream.passed_to(failing)
         await response.aclose()
 
-    Upstream(serve).run(use)
+    RawUpstream(serve).run(use)
 
 
 def test_what_looks_like_a_chunk_after_the_end_is_no_part_of_the_body() -> None:
@@ -353,4 +353,4 @@ def test_what_looks_like_a_chunk_after_the_end_is_no_part_of_the_body() -> None:
         await asyncio.sleep(0.05)  # both are there before the body is read
         assert await read(response) == b"one"
 
-    Upstream(serve).run(use)
+    RawUpstream(serve).run(use)

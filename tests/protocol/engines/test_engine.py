@@ -27,5 +27,5 @@ def test_releases_from_0_24_on_send_chunks_of_logprobs_alone(version: str | None
 
 def test_a_line_may_tell_several_versions_or_none() -> None:
     assert list(versions_in("All is well.")) == []
-    both = list(versions_in("vLLM API server version 0.13.0, installed as vllm==0.12.0"))
-    assert {version for version, _ in both} == {"0.13.0", "0.12.0"}
+    versions = list(versions_in("vLLM API server version 0.13.0, installed as vllm==0.12.0"))
+    assert {version for version, _ in versions} == {"0.13.0", "0.12.0"}

@@ -61,19 +61,19 @@ def reading(capture: Capture) -> Reading:
     return read(capture)
 
 
-def seen(steps: list[Step], owner: str | None = OWNER, **more: Any) -> Inspection:
-    return inspect(owned(chat(steps, version="0.33.0", counted=True, **more), owner))
+def inspected(steps: list[Step], owner: str | None = OWNER, **options: Any) -> Inspection:
+    return inspect(owned(chat(steps, version="0.33.0", counted=True, **options), owner))
 
 
 def test_rows_share_nothing_that_tells_them_apart() -> None:
-    for told in (
+    for signs in (
         [engine.name for engine in ENGINES],
         [engine.label for engine in ENGINES],
         [engine.program for engine in ENGINES if engine.program],
         [member for row in (*ENGINES, *GATEWAYS) for member in row.members],
         [owner for engine in ENGINES for owner in engine.owners],
     ):
-        assert len(set(told)) == len(told)
+        assert len(set(signs)) == len(signs)
     for engine in ENGINES:
         assert engine.lacks < {spec.endpoint for spec in ASKED}
         assert all(engine_of(owned_by=owner) is engine for owner in engine.owners)
@@ -107,10 +107,10 @@ def test_whatever_a_model_list_says_its_owner_is_a_text_or_unknown(models: objec
 
 def test_a_capture_keeps_the_owner_and_its_reading_names_the_front_end() -> None:
     capture = owned(chat(TWO_ANALYSES, version="0.33.0"))
-    kept = parse(list(render(capture)), "kept")
-    assert kept.header.owned_by == OWNER
-    assert reading(kept).engine is VLLM_RUST
-    assert reading(kept).server_label == "vLLM (Rust front end) 0.33.0"
+    reloaded = parse(list(render(capture)), "kept")
+    assert reloaded.header.owned_by == OWNER
+    assert reading(reloaded).engine is VLLM_RUST
+    assert reading(reloaded).server_label == "vLLM (Rust front end) 0.33.0"
     assert reading(owned(chat(TWO_ANALYSES, version=None), None)).server_label == "vLLM, version unknown"
 
 
@@ -217,13 +217,13 @@ def test_a_place_of_token_ids_names_the_server_that_alone_has_it(
 
 
 def test_a_line_feed_between_messages_of_one_field_is_the_rust_front_ends_contract() -> None:
-    python = seen(TWO_ANALYSES, owner="vllm")
-    assert [one.kind for one in python.findings] == [Kind.DUPLICATED], "there nobody promises it"
+    python = inspected(TWO_ANALYSES, owner="vllm")
+    assert [finding.kind for finding in python.findings] == [Kind.DUPLICATED], "there nobody promises it"
     for owner in (OWNER, None):  # without an owner it may be the Rust front end
-        rust = seen(TWO_ANALYSES, owner=owner)
-        made, got = rust.reading.choice.generated(), rust.reading.choice.delivered()
-        assert made is not None
-        assert (made.reasoning, got.reasoning) == ("First.Second.", "First.\nSecond.")
+        rust = inspected(TWO_ANALYSES, owner=owner)
+        generated, delivered = rust.reading.choice.generated(), rust.reading.choice.delivered()
+        assert generated is not None
+        assert (generated.reasoning, delivered.reasoning) == ("First.Second.", "First.\nSecond.")
         (added,) = rust.findings
         assert (added.kind, added.code, added.severity) == (
             Kind.ADDED,
@@ -237,13 +237,13 @@ def test_a_line_feed_between_messages_of_one_field_is_the_rust_front_ends_contra
         )
         assert rust.verdict.why.startswith("Nothing was lost.")
         rows = AuditResult(rust).fields
-        assert {one.state.equal for one in rows} == {True}
-        assert [one.state for one in rows] == ["separator added by the server", "equal"]
+        assert {row.state.equal for row in rows} == {True}
+        assert [row.state for row in rows] == ["separator added by the server", "equal"]
 
 
 def test_a_line_feed_that_separates_nothing_is_a_finding_there_too() -> None:
     steps = [*TWO_ANALYSES[:-1], ("<|return|>", {"content": "\n"})]
-    assert [(one.kind, one.field) for one in seen(steps).findings] == [
+    assert [(finding.kind, finding.field) for finding in inspected(steps).findings] == [
         (Kind.DUPLICATED, "content"),
         (Kind.ADDED, "reasoning"),
     ]
@@ -256,14 +256,18 @@ def test_a_recipient_on_the_final_channel_makes_no_call_there() -> None:
         ("<|return|>", {}),
     ]
     for owner in ("vllm-frontend-rs", "vllm"):
-        (finding,) = seen(steps, owner=owner).findings
+        (finding,) = inspected(steps, owner=owner).findings
         assert (finding.code, finding.kind) == (Code.CALL_AS_TEXT, Kind.MISROUTED)
 
 
 def test_a_call_without_arguments_is_lost_there_and_no_flag_is_blamed() -> None:
     steps: list[Step] = [("<|channel|>commentary to=functions.f<|message|>", {}), ("<|call|>", {})]
-    rust, python = seen(steps, finish="tool_calls"), seen(steps, owner="vllm", finish="tool_calls")
-    assert [one.kind for one in rust.findings] == [one.kind for one in python.findings] == [Kind.DROPPED]
+    rust, python = inspected(steps, finish="tool_calls"), inspected(steps, owner="vllm", finish="tool_calls")
+    assert (
+        [finding.kind for finding in rust.findings]
+        == [finding.kind for finding in python.findings]
+        == [Kind.DROPPED]
+    )
     assert "tool-parser-flags-missing" in python.findings[0].known_issues
     assert rust.findings[0].known_issues == ("rust-call-without-arguments",)
     assert "rust-call-without-arguments" not in python.findings[0].known_issues
@@ -271,7 +275,7 @@ def test_a_call_without_arguments_is_lost_there_and_no_flag_is_blamed() -> None:
 
 def test_a_call_with_arguments_that_is_lost_there_is_another_matter() -> None:
     steps: list[Step] = [("<|channel|>commentary to=functions.f<|message|>{}", {}), ("<|call|>", {})]
-    (lost,) = seen(steps, finish="tool_calls").findings
+    (lost,) = inspected(steps, finish="tool_calls").findings
     assert (lost.code, lost.generated) == (Code.CALL_LOST, "{}")
     assert "rust-call-without-arguments" not in lost.known_issues
 
@@ -280,7 +284,7 @@ def test_the_token_that_it_rejects_is_placed_after_the_stream() -> None:
     words = "Unexpected token 12606 while expecting start token 200006"
     sent = "<|channel|>analysis<|message|>Thinking<|end|>"
     rust = inspect(owned(aborted([sent], words, version="0.33.0")))
-    (rejected,) = [one for one in rust.findings if one.kind is Kind.UNEXPECTED_TOKEN]
+    (rejected,) = [finding for finding in rust.findings if finding.kind is Kind.UNEXPECTED_TOKEN]
     assert (rejected.sent, rejected.token_start) == (False, len(rust.reading.choice.tokens))
 
 
@@ -296,8 +300,8 @@ def test_an_issue_of_the_python_front_end_is_not_named_for_the_rust_one() -> Non
     named = {
         owner: {
             name
-            for one in inspect(owned(chat(steps, version="0.13.0"), owner)).findings
-            for name in one.known_issues
+            for finding in inspect(owned(chat(steps, version="0.13.0"), owner)).findings
+            for name in finding.known_issues
         }
         for owner in ("vllm", OWNER)
     }
@@ -320,22 +324,24 @@ def test_doctor_tells_the_rust_front_end_and_asks_it_for_no_responses() -> None:
         "/v1/chat/completions": answer,
     }
     with raw_server(routes) as server:
-        found = check_server(Server(base_url=server.address))
-    checks = {one.name: one for one in found.checks}
-    assert found.engine is VLLM_RUST
+        checkup = check_server(Server(base_url=server.address))
+    checks = {check.name: check for check in checkup.checks}
+    assert checkup.engine is VLLM_RUST
     assert checks["front end"].says == "vLLM's Rust front end answers (owned_by: vllm-frontend-rs)."
-    assert [one.id for one in found.faults] == [
+    assert [fault.id for fault in checkup.faults] == [
         "rust-call-without-arguments",
         "rust-line-feed-between-messages",
     ]
     assert checks["responses"].state is CheckState.UNKNOWN
     assert "no Responses endpoint" in checks["responses"].says
-    assert not any("vllm serve" in one.change or "--tool-call-parser" in one.change for one in found.checks)
+    assert not any(
+        "vllm serve" in check.change or "--tool-call-parser" in check.change for check in checkup.checks
+    )
 
 
 def test_a_log_names_its_version_by_the_words_of_its_engine() -> None:
-    found = diagnose_text("INFO 11-20 22:47:00 [api_server.py:1] vLLM API server version 0.14.1\n")
-    assert (found.version, found.server) == ("0.14.1", "vLLM")
+    diagnosis = diagnose_text("INFO 11-20 22:47:00 [api_server.py:1] vLLM API server version 0.14.1\n")
+    assert (diagnosis.version, diagnosis.server) == ("0.14.1", "vLLM")
 
 
 @pytest.mark.parametrize(
@@ -355,7 +361,7 @@ def test_a_log_names_its_version_by_the_words_of_its_engine() -> None:
     ],
 )
 def test_a_minor_release_in_a_sentence_is_a_version(text: str, version: str | None) -> None:
-    assert next((found for found, _ in versions_in(text)), None) == version
+    assert next((version_found for version_found, _ in versions_in(text)), None) == version
 
 
 def test_where_an_endpoint_has_no_ids_another_is_named() -> None:

@@ -44,17 +44,17 @@ def test_logprobs_of_delivered_text_are_no_evidence_of_a_loss() -> None:
 
 def test_a_server_that_sends_fewer_ids_is_not_said_to_have_other_tokens() -> None:
     dynamo = named_capture("dynamo-1.6.1-si3/chat-tool_call")
-    for other in ("sglang-rust-0.5.23-si3", "vllm-frontend-0.12.0-si3"):
-        capture = named_capture(f"{other}/chat-tool_call")
+    for run in ("sglang-rust-0.5.23-si3", "vllm-frontend-0.12.0-si3"):
+        capture = named_capture(f"{run}/chat-tool_call")
         assert dynamo is not None
         assert capture is not None
         for left, right in ((dynamo, capture), (capture, dynamo)):
             comparison = compare(inspect(left), inspect(right))
             assert comparison.outcome is Outcome.UNKNOWN, comparison.sentence
-    whole = named_capture("vllm-frontend-0.12.0-si3/chat-plain")
+    vllm = named_capture("vllm-frontend-0.12.0-si3/chat-plain")
     assert dynamo is not None
-    assert whole is not None
-    assert compare(inspect(dynamo), inspect(whole)).outcome is Outcome.TOKENS
+    assert vllm is not None
+    assert compare(inspect(dynamo), inspect(vllm)).outcome is Outcome.TOKENS
 
 
 def test_the_servers_are_named() -> None:

@@ -42,7 +42,9 @@ def sse(*chunks: Mapping[str, Any], comments: tuple[str, ...] = (), **header: An
     return Capture(header=Header(endpoint=Endpoint.CHAT, **header), events=events, end=CLOSED)
 
 
-def whole(message: Mapping[str, Any] = MESSAGE, *, choice: Mapping[str, Any] = {}, **payload: Any) -> Capture:
+def response(
+    message: Mapping[str, Any] = MESSAGE, *, choice: Mapping[str, Any] = {}, **payload: Any
+) -> Capture:
     choices = [{"index": 0, "message": message, "finish_reason": "stop", **choice}]
     text = json.dumps({"object": "chat.completion", "choices": choices, **payload})
     events = [Event(text, kind=EventKind.BODY)]
@@ -63,22 +65,28 @@ RESPONSES: Mapping[str, tuple[Engine, Capture]] = {
     "groq error": (GROQ, sse({"error": {"message": "No call", "failed_generation": "{", "code": "x"}})),
     "fireworks model": (
         FIREWORKS,
-        whole(model="accounts/fireworks/models/gpt-oss-20b", choice={"token_ids": IDS}),
+        response(model="accounts/fireworks/models/gpt-oss-20b", choice={"token_ids": IDS}),
     ),
-    "fireworks raw": (FIREWORKS, whole(choice={"raw_output": {"completion": "Hi"}})),
+    "fireworks raw": (FIREWORKS, response(choice={"raw_output": {"completion": "Hi"}})),
     "together": (
         TOGETHER,
         sse(chunk({"content": "Hi", "token_id": 12194}), chunk({"content": "!", "token_id": 0})),
     ),
-    "cerebras": (CEREBRAS, whole(time_info={"queue_time": 0.5}, system_fingerprint="fp_1")),
-    "cloudflare": (CLOUDFLARE, whole(model="@cf/openai/gpt-oss-20b")),
-    "bedrock": (BEDROCK, whole(model="openai.gpt-oss-20b-1:0")),
+    "cerebras": (CEREBRAS, response(time_info={"queue_time": 0.5}, system_fingerprint="fp_1")),
+    "cloudflare": (CLOUDFLARE, response(model="@cf/openai/gpt-oss-20b")),
+    "bedrock": (BEDROCK, response(model="openai.gpt-oss-20b-1:0")),
     "sglang": (SGLANG, sse(chunk({"content": "Hi"}, choice={"matched_stop": None}))),
-    "sglang ids": (SGLANG, whole(choice={"response_token_ids": IDS, "matched_stop": 200002})),
-    "llama-server": (LLAMA_CPP, whole(timings={"prompt_n": 9})),
-    "tensorrt-llm": (TENSORRT_LLM, whole(choice={"stop_reason": None, "avg_decoded_tokens_per_iter": 1.0})),
-    "lmdeploy": (LMDEPLOY, whole(choice={"output_ids": IDS})),
-    "vllm body": (EITHER_VLLM, whole(choice={"stop_reason": None, "token_ids": None}, prompt_logprobs=None)),
+    "sglang ids": (SGLANG, response(choice={"response_token_ids": IDS, "matched_stop": 200002})),
+    "llama-server": (LLAMA_CPP, response(timings={"prompt_n": 9})),
+    "tensorrt-llm": (
+        TENSORRT_LLM,
+        response(choice={"stop_reason": None, "avg_decoded_tokens_per_iter": 1.0}),
+    ),
+    "lmdeploy": (LMDEPLOY, response(choice={"output_ids": IDS})),
+    "vllm body": (
+        EITHER_VLLM,
+        response(choice={"stop_reason": None, "token_ids": None}, prompt_logprobs=None),
+    ),
     "vllm ids": (EITHER_VLLM, sse(chunk({"content": "Hi"}, choice={"token_ids": [12194]}))),
     "vllm version": (EITHER_VLLM, sse(chunk({"content": "Hi"}), server_version="0.31.0")),
     "vllm asked": (EITHER_VLLM, sse(chunk({"content": "Hi"}), request={"return_token_ids": True})),
@@ -93,7 +101,7 @@ RESPONSES: Mapping[str, tuple[Engine, Capture]] = {
         UNKNOWN,
         sse(chunk({"content": "Hi"}), owned_by="x", request={"return_token_ids": True}),
     ),
-    "fingerprint of no one": (UNKNOWN, whole(system_fingerprint="fp_3", service_tier="default")),
+    "fingerprint of no one": (UNKNOWN, response(system_fingerprint="fp_3", service_tier="default")),
 }
 
 
@@ -149,31 +157,31 @@ def test_a_hint_for_an_unknown_server_says_whose_key_it_names() -> None:
 
 
 def lost_through(**choice: Any) -> Inspection:
-    capture = whole({**MESSAGE, "content": "Four"}, choice={"token_ids": IDS, **choice})
+    capture = response({**MESSAGE, "content": "Four"}, choice={"token_ids": IDS, **choice})
     return inspect(capture)
 
 
 def test_what_a_proxy_may_have_lost_is_not_the_servers_fault_alone() -> None:
-    direct, between = lost_through(), lost_through(provider_specific_fields={"stop_reason": None})
-    assert (direct.reading.gateway, between.reading.gateway) == (None, LITELLM)
+    direct, through_proxy = lost_through(), lost_through(provider_specific_fields={"stop_reason": None})
+    assert (direct.reading.gateway, through_proxy.reading.gateway) == (None, LITELLM)
     assert direct.verdict.blame == "The server's fault."
-    assert between.verdict.blame == "The server's or the proxy's fault."
+    assert through_proxy.verdict.blame == "The server's or the proxy's fault."
     assert direct.verdict.sentence.startswith("The server lost")
-    assert between.verdict.sentence.startswith("The server or the proxy lost")
-    assert "LiteLLM" in between.verdict.why
+    assert through_proxy.verdict.sentence.startswith("The server or the proxy lost")
+    assert "LiteLLM" in through_proxy.verdict.why
     assert (
         [finding.kind for finding in direct.findings]
-        == [finding.kind for finding in between.findings]
+        == [finding.kind for finding in through_proxy.findings]
         == [Kind.DROPPED]
     )
 
 
 def test_a_gateway_shows_the_server_behind_it() -> None:
-    behind = whole(choice={"provider_specific_fields": {"matched_stop": 200002}})
-    assert inspect(behind).reading.engine is SGLANG
-    assert inspect(behind).reading.gateway is LITELLM
+    behind_gateway = response(choice={"provider_specific_fields": {"matched_stop": 200002}})
+    assert inspect(behind_gateway).reading.engine is SGLANG
+    assert inspect(behind_gateway).reading.gateway is LITELLM
     for provider, engine in (("Cerebras", CEREBRAS), ("Groq", GROQ), ("Nobody AI", UNKNOWN)):
-        reading = inspect(whole(provider=provider)).reading
+        reading = inspect(response(provider=provider)).reading
         assert (reading.engine, reading.gateway) == (engine, OPENROUTER)
         assert reading.server_label == f"{provider}, through OpenRouter"
 
@@ -199,10 +207,13 @@ def test_a_comment_of_a_stream_names_a_gateway() -> None:
     ids=["groq", "fireworks raw", "fireworks both", "lmdeploy", "sglang"],
 )
 def test_token_ids_are_read_once_where_a_server_has_them(payload: Mapping[str, Any]) -> None:
-    got, lost = inspect(whole(**payload)), inspect(whole({**MESSAGE, "content": "Four"}, **payload))
-    assert got.reading.choice.tokens.ids == IDS
-    assert got.reading.choice.evidence is Evidence.TOKEN_IDS
-    assert got.verdict.level is Level.CLEAN
+    complete, lost = (
+        inspect(response(**payload)),
+        inspect(response({**MESSAGE, "content": "Four"}, **payload)),
+    )
+    assert complete.reading.choice.tokens.ids == IDS
+    assert complete.reading.choice.evidence is Evidence.TOKEN_IDS
+    assert complete.verdict.level is Level.CLEAN
     assert [finding.kind for finding in lost.findings] == [Kind.DROPPED]
 
 
@@ -236,13 +247,13 @@ def test_ids_of_delivered_tokens_are_evidence_only_where_they_are_as_many_as_cou
 def test_a_list_of_ids_beside_logprobs_is_read_though_its_numbers_have_points() -> None:
     logprobs = {"token_ids": [float(number) for number in IDS], "tokens": ["?"] * len(IDS)}
     usage = {"completion_tokens": len(IDS)}
-    examined = inspect(whole(choice={"logprobs": logprobs}, usage=usage, model="x"))
+    examined = inspect(response(choice={"logprobs": logprobs}, usage=usage, model="x"))
     assert examined.reading.choice.tokens.ids == IDS
 
 
 @pytest.mark.parametrize("place", [None, 1, "x", [], {}, {"debug": 1}, {"debug": {"output_token_ids": {}}}])
 def test_a_place_of_ids_without_ids_has_none(place: object) -> None:
-    examined = inspect(whole(x_groq=place, choice={"raw_output": place}, error=place))
+    examined = inspect(response(x_groq=place, choice={"raw_output": place}, error=place))
     assert not examined.reading.choice.tokens
 
 

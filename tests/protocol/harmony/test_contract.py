@@ -10,7 +10,7 @@ def promised(text: str) -> list[tuple[int, int, str | None]]:
     ids = encode(text)
     transcript = Transcript()
     transcript.receive(HarmonyTracker().receive(ids), len(ids))
-    return [(one.start, one.end, one.field) for one in expect(transcript).segments]
+    return [(segment.start, segment.end, segment.field) for segment in expect(transcript).segments]
 
 
 @pytest.mark.parametrize(

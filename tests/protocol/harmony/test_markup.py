@@ -91,11 +91,11 @@ def test_a_transcript_is_read_as_by_the_reference_parser() -> None:
 
 def test_the_absence_of_stop_tokens_proves_nothing() -> None:
     text = "<|channel|>analysis<|message|>Hm.<|start|>assistant<|channel|>final<|message|>Hi."
-    without_stops, one_missing = parsed(text), parsed(f"{text}<|return|>")
+    without_stops, one_stop_missing = parsed(text), parsed(f"{text}<|return|>")
     assert without_stops is not None
-    assert one_missing is not None
+    assert one_stop_missing is not None
     assert (without_stops.well_formed, without_stops.answer) == (True, "Hi.")
-    assert not one_missing.well_formed
+    assert not one_stop_missing.well_formed
 
 
 def test_the_answer_of_a_stripped_transcript() -> None:

@@ -10,7 +10,7 @@ from inspector.protocol.harmony.vocab import encode
 THINK = "<|channel|>analysis<|message|>x<|end|>"
 
 
-def said(text: str) -> str:
+def message_of(text: str) -> str:
     """What the reference parser says of a stream."""
     events = HarmonyTracker().receive(encode(text))
     return next(event.words for event in events if isinstance(event, TokenRejected))
@@ -33,20 +33,20 @@ def said(text: str) -> str:
     ],
 )
 def test_the_words_of_the_installed_parser_are_read(text: str, error: ParserError) -> None:
-    assert parser_error(said(text)) == error
+    assert parser_error(message_of(text)) == error
 
 
 def test_a_quoted_header_is_unescaped() -> None:
-    words = said('<|channel|>analysis "a\\b" é x y<|message|>')
+    words = message_of('<|channel|>analysis "a\\b" é x y<|message|>')
     assert words.endswith('Some("\\"a\\\\b\\" é")')
     assert parser_error(words) == ParserError(reason=RejectionReason.EXTRA_WORDS, quoted='"a\\b" é')
 
 
 def test_the_list_of_older_releases_is_read() -> None:
     words = 'unexpected tokens remaining in message header: ["to=functions.f", "\\u{1f600}", "\\u{d800}"]'
-    found = parser_error(words)
-    assert found is not None
-    assert found.quoted == "to=functions.f \U0001f600 \ufffd"
+    error = parser_error(words)
+    assert error is not None
+    assert error.quoted == "to=functions.f \U0001f600 \ufffd"
 
 
 @pytest.mark.parametrize(
@@ -54,10 +54,10 @@ def test_the_list_of_older_releases_is_read() -> None:
     ["could not decode header", "Unexpected EOS while waiting for message header to complete"],
 )
 def test_messages_without_a_quotation_name_their_reason(words: str) -> None:
-    found = parser_error(f"EngineCore: {words} (see the log)")
-    assert found is not None
-    assert found.reason.in_header
-    assert found.quoted == ""
+    error = parser_error(f"EngineCore: {words} (see the log)")
+    assert error is not None
+    assert error.reason.in_header
+    assert error.quoted == ""
 
 
 @pytest.mark.parametrize(
@@ -82,5 +82,5 @@ def test_any_text_is_read(words: str) -> None:
 
 
 def test_a_very_long_quotation_is_cut_and_costs_little() -> None:
-    found = parser_error('unexpected tokens remaining in message header: Some("' + "a" * 5_000_000)
-    assert found == ParserError(reason=RejectionReason.EXTRA_WORDS)
+    error = parser_error('unexpected tokens remaining in message header: Some("' + "a" * 5_000_000)
+    assert error == ParserError(reason=RejectionReason.EXTRA_WORDS)

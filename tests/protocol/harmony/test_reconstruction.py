@@ -28,31 +28,33 @@ BODY = '<|message|>{"city":"Paris"}<|call|>'
 
 def test_a_count_that_fits_one_spelling_confirms_the_ids() -> None:
     ids = encode(f"{FRAMED}<|return|>")
-    found = reconstruct([[THOUGHT, ANSWER]], total=len(ids))
-    assert found.certainty is Certainty.CONFIRMED
-    assert list(found.ids) == ids
-    assert found.uncertain == ()
-    assert [span.start for span in found.spans] == [0, ids.index(Marker.START)]
-    assert found.ids[found.spans[1].body : found.spans[1].body_end] == tuple(encode_plain("Hello there!"))
+    reconstruction = reconstruct([[THOUGHT, ANSWER]], total=len(ids))
+    assert reconstruction.certainty is Certainty.CONFIRMED
+    assert list(reconstruction.ids) == ids
+    assert reconstruction.uncertain == ()
+    assert [span.start for span in reconstruction.spans] == [0, ids.index(Marker.START)]
+    assert reconstruction.ids[reconstruction.spans[1].body : reconstruction.spans[1].body_end] == tuple(
+        encode_plain("Hello there!")
+    )
 
 
 def test_spellings_of_one_length_leave_their_differences_uncertain() -> None:
     after = encode(f"<|channel|>commentary to=functions.get_weather <|constrain|>json{BODY}")
     before = encode(f" to=functions.get_weather<|channel|>commentary <|constrain|>json{BODY}")
     assert len(after) == len(before)
-    found = reconstruct([[CALL]], total=len(after))
-    assert found.certainty is Certainty.AMBIGUOUS
-    assert list(found.ids) == after
-    assert [place for place in range(len(after)) if not found.is_certain(place)] == list(
+    reconstruction = reconstruct([[CALL]], total=len(after))
+    assert reconstruction.certainty is Certainty.AMBIGUOUS
+    assert list(reconstruction.ids) == after
+    assert [place for place in range(len(after)) if not reconstruction.is_certain(place)] == list(
         range(before.index(Marker.CONSTRAIN) - 1)
     )
 
 
 def test_a_shorter_count_chooses_the_shorter_spelling() -> None:
     ids = encode(f"<|channel|>commentary to=functions.get_weather<|constrain|>json{BODY}")
-    found = reconstruct([[CALL]], total=len(ids))
-    assert found.confirmed
-    assert list(found.ids) == ids
+    reconstruction = reconstruct([[CALL]], total=len(ids))
+    assert reconstruction.confirmed
+    assert list(reconstruction.ids) == ids
 
 
 HALVES = {
@@ -68,51 +70,58 @@ def test_half_a_character_is_one_token_where_no_more_were_counted(text: str) -> 
     header, stop = encode("<|channel|>final<|message|>"), [int(Marker.RETURN)]
     least = [*header, *encode_plain(before), *([0] * len(halves)), *stop]
     answer = ReportedMessage(text=text, channels=("final",))
-    found = reconstruct([[answer]], total=len(least))
-    assert found.certainty is Certainty.AMBIGUOUS
-    assert [place for place in range(len(least)) if not found.is_certain(place)] == [len(least) - 2]
-    assert [one for place, one in enumerate(found.ids) if found.is_certain(place)] == [*least[:-2], *stop]
-    assert text_of(found.ids[len(header) : -1]) == text
+    reconstruction = reconstruct([[answer]], total=len(least))
+    assert reconstruction.certainty is Certainty.AMBIGUOUS
+    assert [place for place in range(len(least)) if not reconstruction.is_certain(place)] == [len(least) - 2]
+    assert [
+        token_id for place, token_id in enumerate(reconstruction.ids) if reconstruction.is_certain(place)
+    ] == [*least[:-2], *stop]
+    assert text_of(reconstruction.ids[len(header) : -1]) == text
     # The character may have been longer, or another token may be lost.
-    for more in (1, 2, 3):
-        assert reconstruct([[answer]], total=len(least) + more).certainty is Certainty.UNKNOWN
+    for surplus in (1, 2, 3):
+        assert reconstruct([[answer]], total=len(least) + surplus).certainty is Certainty.UNKNOWN
 
 
 def test_half_characters_that_cannot_be_counted_leave_the_ids_unknown() -> None:
     for text in ("\ufffd" * 5, "\u0430\ufffd", "\ufffd\u0430", "a-\ufffd", "\ufffdi", "<|end|>\ufffd"):
         for total in range(4, 30):
-            found = reconstruct([[ReportedMessage(text=text, channels=("final",))]], total=total)
-            assert found.certainty is Certainty.UNKNOWN
+            reconstruction = reconstruct([[ReportedMessage(text=text, channels=("final",))]], total=total)
+            assert reconstruction.certainty is Certainty.UNKNOWN
 
 
 def test_only_a_space_shares_a_token_with_half_a_character_whose_tokens_are_counted() -> None:
-    assert [text_of([one]) for one in (*_HALVES, *_SPACED_HALVES)] == ["\ufffd"] * 2 + [" \ufffd"] * 2
-    texts = (text_of([one]) for one in range(FIRST_SPECIAL))
+    assert [text_of([token_id]) for token_id in (*_HALVES, *_SPACED_HALVES)] == ["\ufffd"] * 2 + [
+        " \ufffd"
+    ] * 2
+    texts = (text_of([token_id]) for token_id in range(FIRST_SPECIAL))
     assert {text for text in texts if "\ufffd" in text and not has_unread(text)} == {"\ufffd", " \ufffd"}
 
 
 def test_a_limit_cuts_off_no_more_than_a_header_begun() -> None:
-    whole = len(encode("<|channel|>final<|message|>Hello there!<|end|>"))
-    for more, what in ((1, ["<|start|>assistant"]), (3, [])):
-        found = reconstruct([[ANSWER]], total=whole + more, ending=TurnEnd.CUT)
-        assert (found.certainty, [fit.what for fit in found.fits]) == (Certainty.DIFFERS, what)
+    answer_size = len(encode("<|channel|>final<|message|>Hello there!<|end|>"))
+    for surplus, fitting in ((1, ["<|start|>assistant"]), (3, [])):
+        reconstruction = reconstruct([[ANSWER]], total=answer_size + surplus, ending=TurnEnd.CUT)
+        assert (reconstruction.certainty, [fit.what for fit in reconstruction.fits]) == (
+            Certainty.DIFFERS,
+            fitting,
+        )
 
 
 def test_missing_tokens_are_counted_and_what_fits_is_named() -> None:
-    whole = encode("<|channel|>final <|constrain|>json<|message|>Hello there!<|return|>")
-    found = reconstruct([[ANSWER]], total=len(whole))
-    assert (found.certainty, found.missing) == (Certainty.DIFFERS, 3)
-    assert [(fit.what, fit.message) for fit in found.fits] == [(" <|constrain|>json", 0)]
+    sampled = encode("<|channel|>final <|constrain|>json<|message|>Hello there!<|return|>")
+    reconstruction = reconstruct([[ANSWER]], total=len(sampled))
+    assert (reconstruction.certainty, reconstruction.missing) == (Certainty.DIFFERS, 3)
+    assert [(fit.what, fit.message) for fit in reconstruction.fits] == [(" <|constrain|>json", 0)]
     opened = encode(f"{THINKING}<|start|>assistant<|channel|>final<|return|>")
-    found = reconstruct([[THOUGHT]], total=len(opened))
-    assert "<|start|>assistant<|channel|>final<|return|>" in [fit.what for fit in found.fits]
+    reconstruction = reconstruct([[THOUGHT]], total=len(opened))
+    assert "<|start|>assistant<|channel|>final<|return|>" in [fit.what for fit in reconstruction.fits]
 
 
 def test_fewer_tokens_than_the_texts_need_are_told_as_negative() -> None:
-    found = reconstruct([[THOUGHT, ANSWER]], total=4)
-    assert found.certainty is Certainty.DIFFERS
-    assert found.missing == 4 - len(found.ids)
-    assert found.fits == ()
+    reconstruction = reconstruct([[THOUGHT, ANSWER]], total=4)
+    assert reconstruction.certainty is Certainty.DIFFERS
+    assert reconstruction.missing == 4 - len(reconstruction.ids)
+    assert reconstruction.fits == ()
 
 
 def test_without_a_count_or_with_a_broken_character_nothing_is_confirmed() -> None:
@@ -124,8 +133,8 @@ def test_without_a_count_or_with_a_broken_character_nothing_is_confirmed() -> No
 def test_a_limit_leaves_the_stop_token_out() -> None:
     ids = encode(FRAMED)
     assert list(reconstruct([[THOUGHT, ANSWER]], total=len(ids), ending=TurnEnd.CUT).ids) == ids
-    either = reconstruct([[THOUGHT, ANSWER]], total=len(ids), ending=TurnEnd.EITHER)
-    assert list(either.ids) == ids
+    either_ending = reconstruct([[THOUGHT, ANSWER]], total=len(ids), ending=TurnEnd.EITHER)
+    assert list(either_ending.ids) == ids
     assert reconstruct([[THOUGHT, ANSWER]], total=len(ids)).missing == -1
 
 
@@ -135,11 +144,11 @@ def test_turns_are_held_against_their_own_counts() -> None:
     python = ReportedMessage(
         text="print(1)", channels=("analysis",), recipient="python", content_types=(" code",)
     )
-    found = reconstruct(
+    reconstruction = reconstruct(
         [[python], [ANSWER]], total=len(first) + len(second), per_turn=[len(first), len(second)]
     )
-    assert list(found.ids) == first + second
-    assert found.turns == (0, len(first))
+    assert list(reconstruction.ids) == first + second
+    assert reconstruction.turns == (0, len(first))
     swapped = reconstruct(
         [[python], [ANSWER]], total=len(first) + len(second), per_turn=[len(second), len(first)]
     )
@@ -147,12 +156,12 @@ def test_turns_are_held_against_their_own_counts() -> None:
 
 
 def test_marker_text_in_a_body_is_read_as_the_count_says() -> None:
-    told = ReportedMessage(text="Thinking.<|start|>assistant", channels=("analysis",))
+    reported = ReportedMessage(text="Thinking.<|start|>assistant", channels=("analysis",))
     sampled = encode("<|channel|>analysis<|message|>Thinking.<|start|>assistant<|return|>")
-    assert list(reconstruct([[told]], total=len(sampled)).ids) == sampled
+    assert list(reconstruct([[reported]], total=len(sampled)).ids) == sampled
     framed = encode("<|channel|>analysis<|message|>")
-    spelled = [*framed, *encode_plain(told.text), Marker.RETURN]
-    assert list(reconstruct([[told]], total=len(spelled)).ids) == spelled
+    spelled = [*framed, *encode_plain(reported.text), Marker.RETURN]
+    assert list(reconstruct([[reported]], total=len(spelled)).ids) == spelled
 
 
 TEXT = st.text(max_size=40).filter(lambda text: "\ufffd" not in text)
@@ -172,16 +181,16 @@ MESSAGES = st.lists(
 def test_any_messages_and_any_count_give_an_answer(
     turns: list[list[ReportedMessage]], total: int, ending: TurnEnd
 ) -> None:
-    found = reconstruct(turns, total=total, ending=ending)
-    assert found.missing == total - len(found.ids)
-    assert found.confirmed == (found.missing == 0)
-    exact = reconstruct(turns, total=len(found.ids), ending=ending)
+    reconstruction = reconstruct(turns, total=total, ending=ending)
+    assert reconstruction.missing == total - len(reconstruction.ids)
+    assert reconstruction.confirmed == (reconstruction.missing == 0)
+    exact = reconstruct(turns, total=len(reconstruction.ids), ending=ending)
     assert exact.confirmed
-    for start, end in found.uncertain:
-        assert 0 <= start < end <= len(found.ids)
-    places = [place for span in found.spans for place in (span.start, span.end)]
+    for start, end in reconstruction.uncertain:
+        assert 0 <= start < end <= len(reconstruction.ids)
+    places = [place for span in reconstruction.spans for place in (span.start, span.end)]
     assert places[1:-1:2] == places[2::2]
-    assert not places or (places[0], places[-1]) == (0, len(found.ids))
+    assert not places or (places[0], places[-1]) == (0, len(reconstruction.ids))
 
 
 @pytest.mark.slow

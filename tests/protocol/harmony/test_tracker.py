@@ -158,14 +158,16 @@ def test_a_bad_header_is_refused_at_its_message_marker(head: str, words: str) ->
     ids = encode(f"<|channel|>final<|message|>x<|end|>{head}<|message|>Hi<|end|>")
     refused = [event for event in HarmonyTracker().receive(ids) if isinstance(event, TokenRejected)]
     at = len(encode(f"<|channel|>final<|message|>x<|end|>{head}"))
-    assert [(one.at, one.state in {State.ROLE, State.CHANNEL}) for one in refused] == [(at, True)]
+    assert [(rejection.at, rejection.state in {State.ROLE, State.CHANNEL}) for rejection in refused] == [
+        (at, True)
+    ]
     assert refused[0].words.startswith(words)
 
 
 def test_after_a_refusal_it_goes_on_at_the_next_start() -> None:
     refused = "<|channel|>analysis<|message|>x<|end|>oops<|message|>y"
-    good = "<|start|>assistant<|channel|>final<|message|>Hi<|return|>"
-    after = [event for event in track(refused + good) if not isinstance(event, TokenRejected)][4:]
+    valid = "<|start|>assistant<|channel|>final<|message|>Hi<|return|>"
+    after = [event for event in track(refused + valid) if not isinstance(event, TokenRejected)][4:]
     assert after == [
         HeaderOpened(at=8),
         HeaderClosed(at=12, header=header("final")),
@@ -174,14 +176,14 @@ def test_after_a_refusal_it_goes_on_at_the_next_start() -> None:
     ]
 
 
-@pytest.mark.parametrize("bad", [-1, 2**31, 2**32, 2**80, 201088, 300000])
-def test_an_id_that_is_no_token_is_refused_where_it_stands(bad: int) -> None:
+@pytest.mark.parametrize("invalid_id", [-1, 2**31, 2**32, 2**80, 201088, 300000])
+def test_an_id_that_is_no_token_is_refused_where_it_stands(invalid_id: int) -> None:
     tracker = HarmonyTracker()
     tracker.receive(encode("<|channel|>final<|message|>x<|end|>"))
-    (refused,) = tracker.receive([bad])
+    (refused,) = tracker.receive([invalid_id])
     assert isinstance(refused, TokenRejected)
     assert refused.at == 5
-    assert str(bad) in refused.words
+    assert str(invalid_id) in refused.words
 
 
 def test_the_role_comes_from_the_stream_when_the_prompt_does_not_give_it() -> None:
@@ -279,16 +281,16 @@ def test_a_header_that_comes_again_changes_nothing(
     ids = [*encode("<|channel|>final<|message|>Hi<|end|>")]
     for head, bodies, stop in messages:
         ids += [*head, *(token for body in bodies for token in body), *stop]
-    whole, single = HarmonyTracker(), HarmonyTracker()
-    found = whole.receive(ids)
-    refused = [event for event in found if isinstance(event, TokenRejected)]
+    at_once, single = HarmonyTracker(), HarmonyTracker()
+    events = at_once.receive(ids)
+    refused = [event for event in events if isinstance(event, TokenRejected)]
     assert first_message_of_the_parser(ids) == ((refused[0].at, refused[0].words) if refused else None)
     # Token by token no header is ever known as a whole, and the reference parser is fed each.
-    one_by_one = [event for token in ids for event in single.receive([token])]
-    assert [event for event in found if not isinstance(event, BodyAdded)] == [
-        event for event in one_by_one if not isinstance(event, BodyAdded)
+    token_by_token = [event for token in ids for event in single.receive([token])]
+    assert [event for event in events if not isinstance(event, BodyAdded)] == [
+        event for event in token_by_token if not isinstance(event, BodyAdded)
     ]
-    assert whole.state is single.state
+    assert at_once.state is single.state
 
 
 @pytest.mark.parametrize(("size", "is_read"), [(4096, True), (4097, False)])
@@ -306,17 +308,17 @@ def test_the_cache_of_headers_is_bounded_and_the_others_are_read_as_well() -> No
     ids = encode("<|channel|>final<|message|>Hi<|end|>")
     for name in names:
         ids += encode(f"<|start|>assistant<|channel|>commentary to=functions.{name}<|message|>{{}}<|call|>")
-    found = HarmonyTracker().receive(ids)
-    read = [event.header.recipient for event in found if isinstance(event, HeaderClosed)]
+    events = HarmonyTracker().receive(ids)
+    read = [event.header.recipient for event in events if isinstance(event, HeaderClosed)]
     assert read == [None, *(f"functions.{name}" for name in names)]
     assert len(tracker._accepted) <= 4096
 
 
 def test_the_reference_parser_is_fed_neither_bodies_nor_cached_headers() -> None:
-    one = encode("<|start|>assistant<|channel|>commentary to=functions.f<|message|>{}<|call|>")
+    call = encode("<|start|>assistant<|channel|>commentary to=functions.f<|message|>{}<|call|>")
     tracker = HarmonyTracker()
-    tracker.receive(one[2:] + one * 100)
-    assert len(tracker._parser.tokens) < 3 * len(one), "it takes fifty times as long for a header as we do"
+    tracker.receive(call[2:] + call * 100)
+    assert len(tracker._parser.tokens) < 3 * len(call), "it takes fifty times as long for a header as we do"
 
 
 def test_the_reference_parser_accepts_every_id_of_the_vocabulary_in_a_body() -> None:
@@ -348,13 +350,13 @@ def test_the_transcript_does_not_depend_on_how_tokens_are_cut(
     ids = encode("".join(pieces))
     for place, number in outside:
         ids.insert(place, number)
-    whole = Transcript()
-    whole.receive(HarmonyTracker().receive(ids), len(ids))
+    transcript = Transcript()
+    transcript.receive(HarmonyTracker().receive(ids), len(ids))
     parts, tracker = Transcript(), HarmonyTracker()
     edges = [0, *sorted(min(cut, len(ids)) for cut in cuts), len(ids)]
     for start, end in pairwise(edges):
         parts.receive(tracker.receive(ids[start:end]), end)
-    assert (parts.messages, parts.rejected_runs) == (whole.messages, whole.rejected_runs)
+    assert (parts.messages, parts.rejected_runs) == (transcript.messages, transcript.rejected_runs)
 
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="<"), min_size=1, max_size=30)
@@ -388,28 +390,28 @@ def test_rendered_conversations_are_read_as_the_reference_parser_reads_them(
     parsed = encoding().parse_messages_from_completion_tokens(ids, Role.ASSISTANT)
     assert parsed
     assert not transcript.rejected_runs
-    assert all(one.complete for one in transcript.messages)
+    assert all(message.complete for message in transcript.messages)
     assert [
         (
-            one.header.channel,
-            one.header.recipient,
-            one.header.content_type,
-            text_of(ids[one.body : one.body_end]),
+            message.header.channel,
+            message.header.recipient,
+            message.header.content_type,
+            text_of(ids[message.body : message.body_end]),
         )
-        for one in transcript.messages
+        for message in transcript.messages
     ] == [
         (
-            one.channel,
-            one.recipient,
-            (one.content_type or "").removeprefix("<|constrain|>") or None,
-            "".join(part.text for part in one.content),
+            message.channel,
+            message.recipient,
+            (message.content_type or "").removeprefix("<|constrain|>") or None,
+            "".join(part.text for part in message.content),
         )
-        for one in parsed
+        for message in parsed
     ]
 
 
-@pytest.mark.parametrize("bad", [2**40, -1])
-def test_an_id_that_no_parser_takes_is_refused_where_it_stands(bad: int) -> None:
-    events = HarmonyTracker().receive([*encode("<|channel|>final<|message|>a"), bad, *encode("b")])
+@pytest.mark.parametrize("invalid_id", [2**40, -1])
+def test_an_id_that_no_parser_takes_is_refused_where_it_stands(invalid_id: int) -> None:
+    events = HarmonyTracker().receive([*encode("<|channel|>final<|message|>a"), invalid_id, *encode("b")])
     (refused,) = [event for event in events if isinstance(event, TokenRejected)]
     assert (refused.at, refused.state) == (4, State.BODY)

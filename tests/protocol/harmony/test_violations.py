@@ -86,7 +86,7 @@ def test_of_a_header_the_token_that_its_place_cannot_take_is_named() -> None:
     for place in headers:
         for kind, token_id in EXAMPLES.items():
             before = encode(BEFORE[place])
-            start = max((at for at, one in enumerate(before) if one == Marker.START), default=0)
+            start = max((at for at, token_id in enumerate(before) if token_id == Marker.START), default=0)
             ids = [*before, token_id, *encode("x<|message|>")]
             violated = of_header(ids, start, len(ids), in_prompt=start == 0)
             outcome = TABLE[place][kind]
@@ -123,7 +123,7 @@ def test_every_rejected_header_has_a_violation() -> None:
             ids = encode(f"{BEFORE[place]}{text}<|message|>")
             assert not rejected(ids) or HarmonyTracker().receive(ids)
             if rejected(ids):
-                start = max((at for at, one in enumerate(ids) if one == Marker.START), default=0)
+                start = max((at for at, token_id in enumerate(ids) if token_id == Marker.START), default=0)
                 assert of_header(ids, start, len(ids), in_prompt=start == 0) is not None, (place, text)
 
 

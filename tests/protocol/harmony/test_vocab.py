@@ -36,7 +36,7 @@ def test_half_a_surrogate_is_encoded_as_a_question_mark() -> None:
 
 
 def test_ids_outside_the_vocabulary_add_no_bytes() -> None:
-    assert [token_bytes(bad) for bad in (-1, 201088, 2**80)] == [b"", b"", b""]
+    assert [token_bytes(invalid_id) for invalid_id in (-1, 201088, 2**80)] == [b"", b"", b""]
 
 
 def test_ids_from_outside_do_not_fill_the_memory() -> None:

@@ -16,16 +16,19 @@ def reads(
     *payloads: object, kind: EventKind = EventKind.SSE, separators: tuple[str, str] = (",", ":")
 ) -> Stream:
     stream = Stream()
-    texts = [one if isinstance(one, str) else json.dumps(one, separators=separators) for one in payloads]
+    texts = [
+        payload if isinstance(payload, str) else json.dumps(payload, separators=separators)
+        for payload in payloads
+    ]
     ChatReader(stream).receive([Event(text, None, "", kind) for text in texts])
     return stream
 
 
-def chunk(delta: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+def chunk(delta: Mapping[str, Any], **members: Any) -> dict[str, Any]:
     return {
         "id": "c",
         "object": "chat.completion.chunk",
-        "choices": [{"index": 0, "delta": dict(delta), **more}],
+        "choices": [{"index": 0, "delta": dict(delta), **members}],
     }
 
 
@@ -102,7 +105,7 @@ def test_choices_are_kept_apart_and_wild_indexes_are_noticed() -> None:
         {"choices": [{"index": 0, "delta": {"content": "a"}}, {"index": 1, "delta": {"content": "b"}}]},
         {"choices": [{"index": 10**9, "delta": {"content": "c"}}, {"index": -1, "delta": {"content": "d"}}]},
     )
-    assert {number: [one.text for one in choice.deltas] for number, choice in stream.choices.items()} == {
+    assert {number: [delta.text for delta in choice.deltas] for number, choice in stream.choices.items()} == {
         0: ["a", "c", "d"],
         1: ["b"],
     }
@@ -122,7 +125,7 @@ def test_an_unstreamed_answer_is_read_from_its_message() -> None:
     }
     body = {"choices": [{"index": 0, "message": message, "finish_reason": "stop", "token_ids": [1]}]}
     stream = reads(body, kind=EventKind.BODY)
-    assert [one.field for one in stream.choice(0).deltas] == [
+    assert [delta.field for delta in stream.choice(0).deltas] == [
         "reasoning",
         "content",
         "tool_calls[0].name",
@@ -142,10 +145,10 @@ def test_what_is_no_choice_no_call_and_no_function_is_read_over() -> None:
 def test_comments_are_read_over_and_common_chunks_after_the_end_are_noticed() -> None:
     plain = '{"id":"a","object":"o","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"%s"}}]}'
     stream = Stream()
-    told = [Event(plain % "a"), Event("ping", kind=EventKind.COMMENT), Event(plain % "b"), Event("[DONE]")]
-    ChatReader(stream).receive([*told, Event(plain % "c")])
-    assert [one.text for one in stream.choice(0).deltas] == ["a", "b", "c"]
-    assert [(one.key, one.event) for one in stream.notices.values()] == [("after_done", 4)]
+    events = [Event(plain % "a"), Event("ping", kind=EventKind.COMMENT), Event(plain % "b"), Event("[DONE]")]
+    ChatReader(stream).receive([*events, Event(plain % "c")])
+    assert [delta.text for delta in stream.choice(0).deltas] == ["a", "b", "c"]
+    assert [(notice.key, notice.event) for notice in stream.notices.values()] == [("after_done", 4)]
 
 
 @pytest.mark.parametrize("logprobs", ["many", [1], {"tokens": {"a": 1}}, {}])
@@ -176,8 +179,8 @@ def test_the_short_way_for_common_chunks_reads_what_json_reads(
 ) -> None:
     """Compact JSON takes the short way, the same values spaced out never do."""
     payloads: list[object] = []
-    for one in chunks:
-        text = one["text"]
+    for shape in chunks:
+        text = shape["text"]
         delta: dict[str, Any] = {
             "reasoning": {"reasoning": text},
             "content": {"content": text, "reasoning_content": None},
@@ -185,18 +188,20 @@ def test_the_short_way_for_common_chunks_reads_what_json_reads(
             "old": {"reasoning_content": text},
             "null": {"reasoning_content": None},
             "none": {},
-        }[one["delta"]]
-        choice = {"index": one["index"], "delta": delta, "logprobs": None, "finish_reason": one["finish"]}
-        if one["ids"] is not None:
-            choice["token_ids"] = one["ids"]
-        payloads.append({"id": one["head"], "object": "o", "created": 1, "model": "m", "choices": [choice]})
-        if one["done"]:
+        }[shape["delta"]]
+        choice = {"index": shape["index"], "delta": delta, "logprobs": None, "finish_reason": shape["finish"]}
+        if shape["ids"] is not None:
+            choice["token_ids"] = shape["ids"]
+        payloads.append({"id": shape["head"], "object": "o", "created": 1, "model": "m", "choices": [choice]})
+        if shape["done"]:
             payloads.append("[DONE]")
 
     def texts(separators: tuple[str, str]) -> list[str]:
         return [
-            one if isinstance(one, str) else json.dumps(one, separators=separators, ensure_ascii=not raw)
-            for one in payloads
+            payload
+            if isinstance(payload, str)
+            else json.dumps(payload, separators=separators, ensure_ascii=not raw)
+            for payload in payloads
         ]
 
     assert reads(*texts((",", ":"))) == reads(*texts((", ", ": ")))
@@ -207,16 +212,18 @@ def test_a_plain_chunk_without_ids_is_read_and_noticed_after_the_end() -> None:
     head = '{"id":"c","object":"chat.completion.chunk","created":1,"model":"m",'
     plain = head + '"choices":[{"index":0,"delta":{"content":"%s"},"logprobs":null,"finish_reason":null}]}'
     stream = reads(plain % "a", plain % "b", "[DONE]", plain % "c")
-    assert [(one.event, one.text) for one in stream.choice(0).deltas] == [(0, "a"), (1, "b"), (3, "c")]
+    assert [(delta.event, delta.text) for delta in stream.choice(0).deltas] == [(0, "a"), (1, "b"), (3, "c")]
     assert not stream.choice(0).tokens
-    assert [(one.key, one.event) for one in stream.notices.values()] == [("after_done", 3)]
+    assert [(notice.key, notice.event) for notice in stream.notices.values()] == [("after_done", 3)]
 
 
 @pytest.mark.parametrize(
-    ("index", "told"), [(-1, "-1"), (10**9, "1000000000"), ("0", "0"), ([], "a list"), (True, "True")]
+    ("index", "shown_index"), [(-1, "-1"), (10**9, "1000000000"), ("0", "0"), ([], "a list"), (True, "True")]
 )
-def test_a_tool_call_with_no_index_that_can_be_goes_by_its_place(index: object, told: str) -> None:
+def test_a_tool_call_with_no_index_that_can_be_goes_by_its_place(index: object, shown_index: str) -> None:
     calls = [{"index": 0, "function": {"name": "f"}}, {"index": index, "function": {"name": "g"}}]
     stream = reads(chunk({"tool_calls": calls}))
-    assert [one.field for one in stream.choice(0).deltas] == ["tool_calls[0].name", "tool_calls[1].name"]
-    assert [one.detail for one in stream.notices.values()] == [f"a tool call has the index {told}"]
+    assert [delta.field for delta in stream.choice(0).deltas] == ["tool_calls[0].name", "tool_calls[1].name"]
+    assert [notice.detail for notice in stream.notices.values()] == [
+        f"a tool call has the index {shown_index}"
+    ]

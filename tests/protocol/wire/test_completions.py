@@ -9,13 +9,13 @@ from inspector.protocol.wire.stream import Stream
 
 def reads(*payloads: object, kind: EventKind = EventKind.SSE) -> Stream:
     stream = Stream()
-    texts = [one if isinstance(one, str) else json.dumps(one) for one in payloads]
+    texts = [payload if isinstance(payload, str) else json.dumps(payload) for payload in payloads]
     CompletionsReader(stream).receive([Event(text, None, "", kind) for text in texts])
     return stream
 
 
-def chunk(text: str, **more: Any) -> dict[str, Any]:
-    return {"object": "text_completion", "choices": [{"index": 0, "text": text, **more}], "usage": None}
+def chunk(text: str, **members: Any) -> dict[str, Any]:
+    return {"object": "text_completion", "choices": [{"index": 0, "text": text, **members}], "usage": None}
 
 
 def test_text_ids_prompt_and_finish_are_read() -> None:
@@ -42,7 +42,7 @@ def test_logprobs_name_ids() -> None:
 
 def test_a_body_ends_the_answer_and_an_error_is_told() -> None:
     assert reads(chunk("a", finish_reason="stop"), kind=EventKind.BODY).terminal_event == 0
-    assert [one.message for one in reads({"error": {"message": "boom"}}).errors] == ["boom"]
+    assert [error.message for error in reads({"error": {"message": "boom"}}).errors] == ["boom"]
     assert set(reads("<html>", kind=EventKind.BODY).notices) == {"not_json"}
 
 
@@ -51,7 +51,7 @@ def test_what_is_no_choice_is_read_over_and_a_second_finish_is_noticed() -> None
         {"choices": [None, {"index": 0, "text": "a", "finish_reason": "stop"}]},
         chunk("b", finish_reason="length"),
     )
-    assert [one.text for one in stream.choice(0).deltas] == ["a", "b"]
+    assert [delta.text for delta in stream.choice(0).deltas] == ["a", "b"]
     assert set(stream.notices) == {"two_finishes"}
     assert (stream.choice(0).finish_reason, stream.choice(0).finish_event) == ("length", 1)
 
@@ -59,7 +59,7 @@ def test_what_is_no_choice_is_read_over_and_a_second_finish_is_noticed() -> None
 def test_comments_and_text_without_json_are_told_apart() -> None:
     stream = Stream()
     CompletionsReader(stream).receive([Event("ping", None, "", EventKind.COMMENT), Event("{broken")])
-    assert [(one.key, one.event) for one in stream.notices.values()] == [("not_json", 1)]
+    assert [(notice.key, notice.event) for notice in stream.notices.values()] == [("not_json", 1)]
 
 
 def test_model_and_fingerprint_are_read() -> None:

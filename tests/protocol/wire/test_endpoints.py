@@ -18,13 +18,13 @@ from inspector.protocol.wire.endpoints import (
 def test_every_endpoint_has_a_row_and_rows_share_nothing_that_tells_them_apart() -> None:
     specs = [spec_of(endpoint) for endpoint in Endpoint]
     assert [spec.endpoint for spec in specs] == list(Endpoint)
-    for told in (
+    for signs in (
         [spec.label for spec in specs],
         [spec.path for spec in ASKED],
         [name for spec in ASKED for name in spec.objects],
         [spec.event_prefix for spec in ASKED if spec.event_prefix],
     ):
-        assert len(set(told)) == len(told)
+        assert len(set(signs)) == len(signs)
 
 
 @pytest.mark.parametrize("spec", ASKED, ids=lambda spec: str(spec.endpoint))
@@ -43,8 +43,8 @@ def test_payloads_tell_their_endpoint() -> None:
     assert endpoint_of_payload({"type": "error", "sequence_number": 4}) is Endpoint.RESPONSES
     assert endpoint_of_payload(None, "response.failed") is Endpoint.RESPONSES
     nothings: tuple[object, ...] = (None, [], {"type": "error"}, {"object": 1}, {"object": "model"})
-    for nothing in nothings:
-        assert endpoint_of_payload(nothing) is None
+    for no_payload in nothings:
+        assert endpoint_of_payload(no_payload) is None
 
 
 def test_each_request_asks_for_the_evidence_of_its_endpoint_and_holds_what_is_least() -> None:

@@ -14,11 +14,11 @@ def test_only_a_json_object_of_a_server_sent_event_is_a_payload() -> None:
 
 
 @pytest.mark.parametrize(
-    "found", [None, {}, {"choices": []}, {"choices": [{}, {}]}, {"choices": ["x"]}, {"choices": {"0": {}}}]
+    "payload", [None, {}, {"choices": []}, {"choices": [{}, {}]}, {"choices": ["x"]}, {"choices": {"0": {}}}]
 )
-def test_none_or_several_choices_are_no_choice_and_bring_no_ids(found: dict[str, object] | None) -> None:
-    assert choice_of(found) is None
-    assert ids_of(found) == []
+def test_none_or_several_choices_are_no_choice_and_bring_no_ids(payload: dict[str, object] | None) -> None:
+    assert choice_of(payload) is None
+    assert ids_of(payload) == []
 
 
 def test_the_only_choice_brings_its_ids() -> None:

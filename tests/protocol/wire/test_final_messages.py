@@ -18,17 +18,17 @@ PYTHON = {"type": "web_search_call", "action": {"query": "x"}}
 TEXT = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Yes.<|return|>"
 
 
-def response(*output: dict[str, Any], count: int | None = None, **more: Any) -> dict[str, Any]:
+def response(*output: dict[str, Any], count: int | None = None, **members: Any) -> dict[str, Any]:
     usage = None if count is None else {"output_tokens": count}
-    return {"status": "completed", "output": list(output), "usage": usage, **more}
+    return {"status": "completed", "output": list(output), "usage": usage, **members}
 
 
 def test_items_are_messages() -> None:
     ids = encode(TEXT)
-    found = reconstructed(response(THOUGHT, ANSWER, count=len(ids)))
-    assert found is not None
-    assert found.certainty is Certainty.CONFIRMED
-    assert list(found.ids) == ids
+    reconstruction = reconstructed(response(THOUGHT, ANSWER, count=len(ids)))
+    assert reconstruction is not None
+    assert reconstruction.certainty is Certainty.CONFIRMED
+    assert list(reconstruction.ids) == ids
 
 
 def test_an_item_that_leaves_out_what_the_model_wrote_tells_nothing() -> None:
@@ -42,9 +42,9 @@ def test_messages_without_role_or_text_are_passed_over_for_the_items() -> None:
     """Unstreamed responses to 0.19 have them so."""
     ids = encode(TEXT)
     hollow = [{"author": {"role": "assistant"}, "content": [{}], "channel": "final"}]
-    found = reconstructed(response(THOUGHT, ANSWER, count=len(ids), output_messages=hollow))
-    assert found is not None
-    assert list(found.ids) == ids
+    reconstruction = reconstructed(response(THOUGHT, ANSWER, count=len(ids), output_messages=hollow))
+    assert reconstruction is not None
+    assert list(reconstruction.ids) == ids
 
 
 def hollow(channel: str, recipient: str | None = None, role: str = "assistant") -> dict[str, Any]:
@@ -73,10 +73,10 @@ def with_turns(*output: dict[str, Any], messages: list[dict[str, Any]]) -> dict[
 
 
 def test_messages_without_texts_take_those_of_the_items() -> None:
-    found = reconstructed(with_turns(CODE, ANSWER, messages=TURN))
-    assert found is not None
-    assert found.certainty is Certainty.AMBIGUOUS  # the recipient may come before the channel
-    assert list(found.ids) == encode(CALLED) + encode(AFTER)
+    reconstruction = reconstructed(with_turns(CODE, ANSWER, messages=TURN))
+    assert reconstruction is not None
+    assert reconstruction.certainty is Certainty.AMBIGUOUS  # the recipient may come before the channel
+    assert list(reconstruction.ids) == encode(CALLED) + encode(AFTER)
 
 
 @pytest.mark.parametrize(
@@ -103,43 +103,47 @@ def test_messages_without_texts_that_are_not_those_of_the_items_tell_nothing(
 def test_a_call_without_texts_takes_its_arguments_from_the_item() -> None:
     called = "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>"
     message = {**hollow("commentary", "functions.f"), "content_type": "<|constrain|>json"}
-    told = with_turns(CODE, CALL, messages=[*TURN[:2], message])
+    final_object = with_turns(CODE, CALL, messages=[*TURN[:2], message])
     counts = [len(encode(CALLED)), len(encode(called))]
-    told["usage"] = {
+    final_object["usage"] = {
         "output_tokens": sum(counts),
         "output_tokens_details": {"output_tokens_per_turn": counts},
     }
-    found = reconstructed(told)
-    assert found is not None
-    assert list(found.ids) == encode(CALLED) + encode(called)
-    assert reconstructed({**told, "output": [CODE, {**CALL, "arguments": None}]}) is None
+    reconstruction = reconstructed(final_object)
+    assert reconstruction is not None
+    assert list(reconstruction.ids) == encode(CALLED) + encode(called)
+    assert reconstructed({**final_object, "output": [CODE, {**CALL, "arguments": None}]}) is None
 
 
 def test_a_preamble_without_text_has_that_of_its_reasoning_item() -> None:
     """To 0.16 a preamble is a reasoning item."""
     preamble = "<|channel|>commentary<|message|>Hm.<|end|><|start|>assistant"
-    told = with_turns(CODE, THOUGHT, ANSWER, messages=[*TURN[:2], hollow("commentary"), hollow("final")])
+    final_object = with_turns(
+        CODE, THOUGHT, ANSWER, messages=[*TURN[:2], hollow("commentary"), hollow("final")]
+    )
     counts = [len(encode(CALLED)), len(encode(preamble + AFTER))]
-    told["usage"] = {
+    final_object["usage"] = {
         "output_tokens": sum(counts),
         "output_tokens_details": {"output_tokens_per_turn": counts},
     }
-    found = reconstructed(told)
-    assert found is not None
-    assert list(found.ids) == encode(CALLED) + encode(preamble + AFTER)
+    reconstruction = reconstructed(final_object)
+    assert reconstruction is not None
+    assert list(reconstruction.ids) == encode(CALLED) + encode(preamble + AFTER)
 
 
 def test_a_call_without_text_has_the_arguments_of_its_mcp_call() -> None:
     called = '<|channel|>commentary to=notes.add<|message|>{"a": 1}<|call|>'
     item = {"type": "mcp_call", "name": "add", "server_label": "notes", "arguments": '{"a": 1}'}
     count = len(encode(called))
-    told = response(item, count=count, output_messages=[hollow("commentary", "notes.add")])
-    found = reconstructed(told)
-    assert found is not None
-    assert list(found.ids) == encode(called)
-    other = reconstructed(response(item, count=count, output_messages=[hollow("commentary", "notes.drop")]))
-    assert other is not None  # the item alone then tells it
-    assert other.ids != found.ids or other.uncertain
+    final_object = response(item, count=count, output_messages=[hollow("commentary", "notes.add")])
+    reconstruction = reconstructed(final_object)
+    assert reconstruction is not None
+    assert list(reconstruction.ids) == encode(called)
+    other_tool = reconstructed(
+        response(item, count=count, output_messages=[hollow("commentary", "notes.drop")])
+    )
+    assert other_tool is not None  # the item alone then tells it
+    assert other_tool.ids != reconstruction.ids or other_tool.uncertain
 
 
 def test_a_call_told_again_after_its_answer_is_taken_once() -> None:
@@ -161,15 +165,19 @@ def test_a_call_told_again_after_its_answer_is_taken_once() -> None:
     }
     # The content of a message may be a plain string, and a tool may answer in several messages.
     plain = {**final, "content": "Yes."}
-    for told in ([call, answer, call, final], [call, answer, final], [call, answer, answer, plain]):
-        found = reconstructed({**response(), "usage": usage, "output_messages": told})
-        assert found is not None
-        assert list(found.ids) == first + second
-        assert found.turns == (0, len(first))
+    for output_messages in (
+        [call, answer, call, final],
+        [call, answer, final],
+        [call, answer, answer, plain],
+    ):
+        reconstruction = reconstructed({**response(), "usage": usage, "output_messages": output_messages})
+        assert reconstruction is not None
+        assert list(reconstruction.ids) == first + second
+        assert reconstruction.turns == (0, len(first))
 
 
 @pytest.mark.parametrize(
-    ("told", "ending"),
+    ("members", "ending"),
     [
         ({"status": "completed"}, TurnEnd.STOPPED),
         ({"status": "completed", "max_output_tokens": 100}, TurnEnd.STOPPED),
@@ -187,10 +195,10 @@ def test_a_call_told_again_after_its_answer_is_taken_once() -> None:
         ),
     ],
 )
-def test_how_it_ended(told: dict[str, Any], ending: TurnEnd) -> None:
-    found = final_messages(response(ANSWER, count=20) | told)
-    assert found is not None
-    assert found.ending is ending
+def test_how_it_ended(members: dict[str, Any], ending: TurnEnd) -> None:
+    messages = final_messages(response(ANSWER, count=20) | members)
+    assert messages is not None
+    assert messages.ending is ending
 
 
 KEYS = [
@@ -224,5 +232,5 @@ JSON = st.recursive(
 
 @given(st.dictionaries(st.sampled_from(["output", "output_messages", "usage", "status"]), JSON))
 def test_any_object_is_read(value: dict[str, Any]) -> None:
-    found = reconstructed(value)
-    assert found is None or not found.confirmed or found.missing == 0
+    reconstruction = reconstructed(value)
+    assert reconstruction is None or not reconstruction.confirmed or reconstruction.missing == 0

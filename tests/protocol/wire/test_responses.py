@@ -12,7 +12,7 @@ from inspector.protocol.wire.stream import Stream
 
 def reads(*payloads: object, kind: EventKind = EventKind.SSE) -> Stream:
     stream = Stream()
-    texts = [one if isinstance(one, str) else json.dumps(one) for one in payloads]
+    texts = [payload if isinstance(payload, str) else json.dumps(payload) for payload in payloads]
     ResponsesReader(stream).receive([Event(text, None, "", kind) for text in texts])
     return stream
 
@@ -29,8 +29,8 @@ def delta(event: str, text: str, place: int, item_id: str = "i") -> dict[str, An
     return {"type": f"response.{event}.delta", "delta": text, "output_index": place, "item_id": item_id}
 
 
-def final(output: object, *, kind: str = "completed", **more: Any) -> dict[str, Any]:
-    return {"type": f"response.{kind}", "response": {"status": kind, "output": output, **more}}
+def final(output: object, *, kind: str = "completed", **members: Any) -> dict[str, Any]:
+    return {"type": f"response.{kind}", "response": {"status": kind, "output": output, **members}}
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_calls_are_numbered_by_their_items() -> None:
         delta("function_call_arguments", "{2", 2, "b"),
         delta("function_call_arguments", "1}", 1, "a"),
     )
-    assert [(one.field, one.text) for one in stream.choice(0).deltas] == [
+    assert [(delta.field, delta.text) for delta in stream.choice(0).deltas] == [
         ("tool_calls[0].name", "f"),
         ("tool_calls[0].arguments", "{1"),
         ("tool_calls[1].name", "g"),
@@ -77,7 +77,7 @@ def test_a_delta_under_another_item_id_is_read_and_noticed() -> None:
 
 def test_a_delta_without_item_is_read_and_noticed_once_with_its_count() -> None:
     stream = reads(delta("output_text", "a", 0), delta("output_text", "b", 0))
-    assert [one.text for one in stream.choice(0).deltas] == ["a", "b"]
+    assert [delta.text for delta in stream.choice(0).deltas] == ["a", "b"]
     (notice,) = stream.notices.values()
     assert (notice.key, notice.times, notice.event, notice.last) == ("no_item:message", 2, 0, 1)
 
@@ -138,7 +138,7 @@ def test_done_texts_are_kept_apart_from_deltas() -> None:
         {"type": "response.output_text.done", "text": "ab", "output_index": 0, "item_id": "i"},
     )
     assert stream.choice(0).item_finals == {"content": "ab"}
-    assert [one.text for one in stream.choice(0).deltas] == ["a"]
+    assert [delta.text for delta in stream.choice(0).deltas] == ["a"]
 
 
 def test_why_an_answer_is_incomplete_is_its_finish_reason() -> None:
@@ -162,9 +162,9 @@ def test_errors_are_kept_wherever_they_stand(payload: Mapping[str, Any]) -> None
 
 
 def test_ids_of_one_turn_in_the_final_object_are_used_and_those_of_several_are_not() -> None:
-    told = {"message": "x", "tokens": [1, 2]}
-    assert reads(final([], output_messages=[told])).choice(0).tokens.ids == [1, 2]
-    assert reads(final([], output_messages=[told, told])).choice(0).tokens.ids == []
+    output_message = {"message": "x", "tokens": [1, 2]}
+    assert reads(final([], output_messages=[output_message])).choice(0).tokens.ids == [1, 2]
+    assert reads(final([], output_messages=[output_message, output_message])).choice(0).tokens.ids == []
     harmony = {"role": "assistant", "channel": "final", "content": [{"type": "text", "text": "x"}]}
     assert reads(final([], output_messages=[harmony])).choice(0).tokens.ids == []
 
@@ -218,8 +218,8 @@ def test_a_final_object_of_odd_parts_is_read_as_far_as_it_goes() -> None:
 
 
 def test_a_body_that_is_no_response_is_an_error_or_nothing() -> None:
-    told = reads({"error": {"message": "boom"}}, kind=EventKind.BODY)
-    assert ([error.message for error in told.errors], told.terminal_event) == (["boom"], None)
+    stream = reads({"error": {"message": "boom"}}, kind=EventKind.BODY)
+    assert ([error.message for error in stream.errors], stream.terminal_event) == (["boom"], None)
     assert reads({"object": "list"}, kind=EventKind.BODY).errors == []
 
 

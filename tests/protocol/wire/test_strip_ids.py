@@ -13,8 +13,8 @@ from inspector.protocol.wire.strip_ids import (
 
 
 def chunk(delta: dict[str, Any], **choice: Any) -> str:
-    one = {"index": 0, "delta": delta, "finish_reason": None, "token_ids": [1, 2], **choice}
-    return json.dumps({"choices": [one], "prompt_token_ids": [5]})
+    choice_member = {"index": 0, "delta": delta, "finish_reason": None, "token_ids": [1, 2], **choice}
+    return json.dumps({"choices": [choice_member], "prompt_token_ids": [5]})
 
 
 def test_ids_become_null_and_nothing_else_changes() -> None:

@@ -72,9 +72,9 @@ def usual(text: str) -> bool:
 
 @given(st.lists(CHUNKS | st.just("[DONE]"), max_size=6))
 def test_both_ways_read_the_same(chunks: list[Any]) -> None:
-    short = [one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in chunks]
+    short = [chunk if isinstance(chunk, str) else json.dumps(chunk, ensure_ascii=False) for chunk in chunks]
     # A member that nobody knows sends each chunk the long way.
-    long = [one if isinstance(one, str) else json.dumps({**one, "unknown": 1}) for one in chunks]
+    long = [chunk if isinstance(chunk, str) else json.dumps({**chunk, "unknown": 1}) for chunk in chunks]
     assert not any(map(usual, long))
     assert reads(short) == reads(long)
 

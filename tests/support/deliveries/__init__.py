@@ -1,7 +1,7 @@
 """Random captures with their truth: a script, delivered rightly by a deliverer of its own, then one fault.
 
 The truth comes from `openai_harmony.StreamableParser` and from what is written into the events here; nothing
-is asked of `inspector.analysis`. `delivery(seed)` gives the same capture for the same seed.
+is asked of `inspector.analysis`. `random_delivery(seed)` gives the same capture for the same seed.
 """
 
 import json
@@ -13,8 +13,8 @@ from typing import Any
 from inspector.capture.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.protocol.harmony.vocab import MARKERS, encode_plain
 from tests.support.deliveries.answers import (
-    Answer,
     Bit,
+    ServedChoice,
     all_bits,
     answer_of,
     damage,
@@ -31,12 +31,14 @@ from tests.support.deliveries.payloads import (
     response_object,
     usage_of,
 )
-from tests.support.deliveries.truth import CUTS, FAULTS, Choice, Delivery, Evidence
+from tests.support.deliveries.truth import CUTS, FAULTS, Choice, RandomDelivery, SentEvidence
 
-__all__ = ["FAULTS", "Delivery", "delivery"]
+__all__ = ["FAULTS", "RandomDelivery", "random_delivery"]
 
 
-def delivery(seed: int, *, fault: str | None = None, endpoint: Endpoint | None = None) -> Delivery:
+def random_delivery(
+    seed: int, *, fault: str | None = None, endpoint: Endpoint | None = None
+) -> RandomDelivery:
     """The capture of a seed, with its truth."""
     random = Random(seed)  # noqa: S311
     if endpoint is None:
@@ -51,27 +53,33 @@ def delivery(seed: int, *, fault: str | None = None, endpoint: Endpoint | None =
     streamed = random.random() < 0.75 or fault in {"hold", "lose_event", "reorder_across", "unfinished"}
     if fault == "lose_end" and not streamed:
         streamed = True
-    evidence = Evidence(
+    evidence = SentEvidence(
         ids="none" if responses else random.choice(["all"] * 6 + ["some", "logprobs", "none"]),
         usage=random.random() < 0.6,
         finish=random.random() < 0.9 or fault == "stop",
-        done=streamed and not responses and random.random() < 0.92,
+        done_sent=streamed and not responses and random.random() < 0.92,
         final=responses,
     )
     if fault == "hide_reasoning":
         evidence = replace(evidence, ids=random.choice(["all", "all", "none"]))
     if not streamed and evidence.ids == "some":
         evidence = replace(evidence, ids="all")
-    tells = random.random() < 0.5 and fault == "none" and streamed
-    many = (
+    reports_errors = random.random() < 0.5 and fault == "none" and streamed
+    two_choices = (
         endpoint is not Endpoint.RESPONSES
         and random.random() < 0.1
         and fault not in {"stop", "hide_reasoning"}
     )
     skip_special = endpoint is Endpoint.COMPLETIONS and random.random() < 0.3
     answers = [
-        answer_of(random, fault, endpoint, tells=tells and not many, skip_special=skip_special)
-        for _ in range(2 if many else 1)
+        answer_of(
+            random,
+            fault,
+            endpoint,
+            reports_errors=reports_errors and not two_choices,
+            skip_special=skip_special,
+        )
+        for _ in range(2 if two_choices else 1)
     ]
     right = [replace(bit) for bit in all_bits(answers[0].steps)]
     in_final = False
@@ -109,9 +117,9 @@ def delivery(seed: int, *, fault: str | None = None, endpoint: Endpoint | None =
     if limits:
         request["max_output_tokens" if responses else "max_tokens"] = len(limits[0].script.ids)
     rejected = any(answer.rejected is not None for answer in answers)
-    version = "0.31.0" if tells and rejected else "0.33.0"
+    version = "0.31.0" if reports_errors and rejected else "0.33.0"
     owned_by: str | None = "vllm"
-    if random.random() < 0.3 and not tells:
+    if random.random() < 0.3 and not reports_errors:
         owned_by = None
     header = Header(
         endpoint=endpoint,
@@ -134,21 +142,26 @@ def delivery(seed: int, *, fault: str | None = None, endpoint: Endpoint | None =
         usage=usage,
     )
     shown_ids = evidence.ids != "none"
-    return Delivery(
+    return RandomDelivery(
         seed=seed,
         capture=Capture(header=header, events=events, end=end),
         fault=fault,
         in_final=in_final,
         same_count=_same_count(answers[0]),
         streamed=streamed,
-        told=any(answer.error for answer in answers),
+        error_reported=any(answer.error for answer in answers),
         evidence=evidence,
         choices=[_truth(answer, endpoint, shown_ids=shown_ids, streamed=streamed) for answer in answers],
     )
 
 
 def _request(
-    endpoint: Endpoint, answers: Sequence[Answer], random: Random, evidence: Evidence, *, streamed: bool
+    endpoint: Endpoint,
+    answers: Sequence[ServedChoice],
+    random: Random,
+    evidence: SentEvidence,
+    *,
+    streamed: bool,
 ) -> dict[str, Any]:
     request: dict[str, Any] = {"model": "openai/gpt-oss-20b", "stream": streamed}
     names = sorted({m.name for answer in answers for m in answer.script.messages if m.name})
@@ -181,7 +194,7 @@ def _request(
     return request
 
 
-def _same_count(answer: Answer) -> bool:
+def _same_count(answer: ServedChoice) -> bool:
     """Whether what was delivered may encode to as many tokens as were sampled.
 
     Items do not show their headers: `commentary` has a token more than `final`, a content type three.
@@ -201,12 +214,12 @@ def _same_count(answer: Answer) -> bool:
     return abs(sampled - encoded) <= sum(3 if name else 1 for _, name, _ in items.values())
 
 
-def _truth(answer: Answer, endpoint: Endpoint, *, shown_ids: bool, streamed: bool) -> Choice:
+def _truth(answer: ServedChoice, endpoint: Endpoint, *, shown_ids: bool, streamed: bool) -> Choice:
     count = len(answer.script.ids)
     shown = [False] * count
     for step in answer.steps:
-        kept = list(step.ids)
-        for place in range(step.first, min(step.first + max(len(kept), 1), count)):
+        sent_ids = list(step.ids)
+        for place in range(step.first, min(step.first + max(len(sent_ids), 1), count)):
             shown[place] = shown_ids and (step.shows_ids or not streamed)
     last = answer.script.ids[-1] if count else None
     return Choice(
@@ -230,8 +243,8 @@ def _has_tokens(payload: dict[str, Any] | str) -> bool:
 
 def _events(
     endpoint: Endpoint,
-    answers: Sequence[Answer],
-    evidence: Evidence,
+    answers: Sequence[ServedChoice],
+    evidence: SentEvidence,
     random: Random,
     *,
     fault: str,
@@ -239,7 +252,7 @@ def _events(
     streamed: bool,
     in_final: bool,
     usage: int,
-) -> tuple[list[Event], End | None, Evidence, str]:
+) -> tuple[list[Event], End | None, SentEvidence, str]:
     responses = endpoint is Endpoint.RESPONSES
     end: End | None = End(at_s=None, cut=False)
     if not streamed:
@@ -260,12 +273,12 @@ def _events(
         payloads = [*response_events(answers[0], evidence, right, in_final=in_final, usage=usage)]
     else:
         payloads = chunks(endpoint, answers, evidence, random, usage=usage)
-    told = any(answer.error for answer in answers)
+    reports_error = any(answer.error for answer in answers)
     match fault:
         case "unfinished" if len(payloads) > 2:
             payloads = payloads[: random.randrange(1, len(payloads) - 1)]
-            end, evidence = None, replace(evidence, done=False, usage=False, finish=False, final=False)
-        case "lose_event" if not told and not responses:
+            end, evidence = None, replace(evidence, done_sent=False, usage=False, finish=False, final=False)
+        case "lose_event" if not reports_error and not responses:
             places = [
                 place
                 for place, payload in enumerate(payloads)
@@ -275,7 +288,7 @@ def _events(
                 fault = "none"
             else:
                 del payloads[random.choice(places)]
-        case "lose_end" if not told:
+        case "lose_end" if not reports_error:
             # The last event that has text, tokens or the end of a choice, and sometimes what follows it.
             places = [
                 place
@@ -284,7 +297,7 @@ def _events(
             ]
             if random.random() < 0.5:
                 payloads = payloads[: places[-1]]
-                evidence = replace(evidence, done=False, usage=False, finish=False, final=False)
+                evidence = replace(evidence, done_sent=False, usage=False, finish=False, final=False)
                 end = End(at_s=None, cut=random.random() < 0.5)
             else:
                 fault = fault if responses or _has_tokens(payloads[places[-1]]) else "none"

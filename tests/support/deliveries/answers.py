@@ -12,7 +12,7 @@ from tests.support.deliveries.scripts import (
     REASONING,
     STOPS,
     TEXT,
-    Script,
+    ChoiceScript,
     changed,
     pieces_of,
     script_of,
@@ -21,9 +21,9 @@ from tests.support.deliveries.scripts import (
 from tests.support.deliveries.truth import joins
 
 __all__ = [
-    "Answer",
     "Bit",
-    "Step",
+    "EventPart",
+    "ServedChoice",
     "all_bits",
     "answer_of",
     "damage",
@@ -44,7 +44,7 @@ class Bit:
 
 
 @dataclass(slots=True)
-class Step:
+class EventPart:
     """What an event brings of one choice."""
 
     first: int
@@ -55,11 +55,11 @@ class Step:
 
 
 @dataclass(slots=True)
-class Answer:
+class ServedChoice:
     """One choice on its way into events."""
 
-    script: Script
-    steps: list[Step]
+    script: ChoiceScript
+    steps: list[EventPart]
     generated: dict[str, list[str]]
     final_texts: dict[str, list[str]]
     faulty: frozenset[int]
@@ -70,7 +70,9 @@ class Answer:
     unheard: bool = False
 
 
-def answer_of(random: Random, fault: str, endpoint: Endpoint, *, tells: bool, skip_special: bool) -> Answer:
+def answer_of(
+    random: Random, fault: str, endpoint: Endpoint, *, reports_errors: bool, skip_special: bool
+) -> ServedChoice:
     ids = well_formed(random, harmony_only=endpoint is Endpoint.RESPONSES and random.random() < 0.8)
     finish = "stop"
     if fault not in {"stop", "hide_reasoning"}:
@@ -80,28 +82,28 @@ def answer_of(random: Random, fault: str, endpoint: Endpoint, *, tells: bool, sk
             ids = ids[: random.randint(1, len(ids))]
     stop_string, cut = "", 0
     script = script_of(ids)
-    if fault == "stop" and (found := _stop_string(script, random)) is not None:
-        stop_string, end, cut = found
+    if fault == "stop" and (stop_match := _stop_string(script, random)) is not None:
+        stop_string, end, cut = stop_match
         script = script_of(ids[: end + 1])
     ids = list(script.ids)
     parsed = endpoint is not Endpoint.COMPLETIONS
     rejected = script.rejected if parsed else None
-    told = tells and rejected is not None
+    reports_error = reports_errors and rejected is not None
     count = len(ids)
     steps = _steps(count, random, ids)
     bits = list(_bits(script)) if parsed else list(_raw_bits(ids, skip_special=skip_special))
     if stop_string:
         bits = _without_tail(bits, cut)
     _place(bits, steps)
-    if told and rejected is not None:
+    if reports_error and rejected is not None:
         # A step in which the parser fails is not sent.
         steps = [step for step in steps if step.first + len(step.ids) <= rejected]
-    generated = _by_message(bits if not told else all_bits(steps))
+    generated = _by_message(bits if not reports_error else all_bits(steps))
     if finish == "stop" and not stop_string and ids[-1] not in STOPS:
         finish = "length"
     if finish == "stop" and script.messages and script.messages[-1].name is not None and parsed:
         finish = "tool_calls"
-    return Answer(
+    return ServedChoice(
         script=script,
         steps=steps,
         generated=generated,
@@ -109,24 +111,24 @@ def answer_of(random: Random, fault: str, endpoint: Endpoint, *, tells: bool, sk
         faulty=frozenset(),
         finish=finish,
         stopped_by=stop_string,
-        error=script.error if told else "",
+        error=script.error if reports_error else "",
         rejected=script.rejected,
         unheard=rejected is not None and any(token_id not in MARKERS for token_id in ids[rejected:]),
     )
 
 
-def _steps(count: int, random: Random, ids: Sequence[int]) -> list[Step]:
+def _steps(count: int, random: Random, ids: Sequence[int]) -> list[EventPart]:
     size = random.choice([1, 1, 2, 3, 5, 0])
-    steps: list[Step] = []
+    steps: list[EventPart] = []
     place = 0
     while place < count:
         width = size or random.choice([1, 1, 2, 4, 7])
-        steps.append(Step(place, ids[place : place + width]))
+        steps.append(EventPart(place, ids[place : place + width]))
         place += width
     return steps
 
 
-def _place(bits: Iterable[Bit], steps: Sequence[Step]) -> None:
+def _place(bits: Iterable[Bit], steps: Sequence[EventPart]) -> None:
     """Each bit into the event of its token."""
     number = 0
     for bit in bits:
@@ -135,7 +137,7 @@ def _place(bits: Iterable[Bit], steps: Sequence[Step]) -> None:
         steps[number].bits.append(bit)
 
 
-def _bits(script: Script) -> Iterator[Bit]:
+def _bits(script: ChoiceScript) -> Iterator[Bit]:
     for number, message in enumerate(script.messages):
         if message.field is None:
             continue
@@ -169,11 +171,11 @@ def _by_message(bits: Iterable[Bit]) -> dict[str, list[str]]:
     return {name: list(messages.values()) for name, messages in texts.items()}
 
 
-def all_bits(steps: Sequence[Step]) -> list[Bit]:
+def all_bits(steps: Sequence[EventPart]) -> list[Bit]:
     return [bit for step in steps for bit in step.bits]
 
 
-def _stop_string(script: Script, random: Random) -> tuple[str, int, int] | None:
+def _stop_string(script: ChoiceScript, random: Random) -> tuple[str, int, int] | None:
     """A stop string within the answer, the token that completes it, and how many characters it cuts off."""
     answers = [message for message in script.messages if message.field == CONTENT]
     if not answers or script.rejected is not None or "\ufffd" in answers[-1].text:
@@ -196,25 +198,25 @@ def _stop_string(script: Script, random: Random) -> tuple[str, int, int] | None:
 
 
 def _without_tail(bits: Sequence[Bit], count: int) -> list[Bit]:
-    kept = [replace(bit) for bit in bits]
-    while count and kept:
-        last = kept[-1]
-        gone = min(count, len(last.text))
-        last.text = last.text[: len(last.text) - gone]
-        count -= gone
+    remaining = [replace(bit) for bit in bits]
+    while count and remaining:
+        last = remaining[-1]
+        removed = min(count, len(last.text))
+        last.text = last.text[: len(last.text) - removed]
+        count -= removed
         if not last.text:
-            kept.pop()
-    return kept
+            remaining.pop()
+    return remaining
 
 
-def hold_back(steps: Sequence[Step], random: Random) -> None:
+def hold_back(steps: Sequence[EventPart], random: Random) -> None:
     """Text that arrives an event later than its tokens."""
-    for now, later in pairwise(steps):
+    for step, following in pairwise(steps):
         if random.random() < 0.3:
-            later.bits[:0], now.bits = now.bits, []
+            following.bits[:0], step.bits = step.bits, []
 
 
-def hide_reasoning(answer: Answer, random: Random) -> bool:
+def hide_reasoning(answer: ServedChoice, random: Random) -> bool:
     """Reasoning that the request does not want: neither its text nor the IDs of its tokens are sent."""
     hidden: set[int] = set()
     as_rust = random.random() < 0.5
@@ -232,7 +234,7 @@ def hide_reasoning(answer: Answer, random: Random) -> bool:
     return True
 
 
-def damage(answer: Answer, fault: str, random: Random, endpoint: Endpoint) -> bool:
+def damage(answer: ServedChoice, fault: str, random: Random, endpoint: Endpoint) -> bool:
     """Put a fault into an answer; False where none fits that changes what a client reads."""
     for _ in range(8):
         steps = [replace(step, bits=[replace(bit) for bit in step.bits]) for step in answer.steps]
@@ -251,20 +253,20 @@ def damage(answer: Answer, fault: str, random: Random, endpoint: Endpoint) -> bo
     return False
 
 
-def _apply(fault: str, steps: list[Step], random: Random, endpoint: Endpoint) -> frozenset[int]:
+def _apply(fault: str, steps: list[EventPart], random: Random, endpoint: Endpoint) -> frozenset[int]:
     """Put one fault into a delivery; the tokens at fault, none where it does not fit."""
     bits = all_bits(steps)
     bodies = [bit for bit in bits if not bit.field.endswith(".name")]
     names = [bit for bit in bits if bit.field.endswith(".name")]
 
-    def remove(gone: Iterable[Bit]) -> frozenset[int]:
-        taken = list(gone)
+    def remove(lost_bits: Iterable[Bit]) -> frozenset[int]:
+        lost = list(lost_bits)
         for step in steps:
-            step.bits = [bit for bit in step.bits if not any(bit is each for each in taken)]
-        return frozenset(bit.token for bit in taken)
+            step.bits = [bit for bit in step.bits if not any(bit is lost_bit for lost_bit in lost)]
+        return frozenset(bit.token for bit in lost)
 
-    def step_of(wanted: Bit) -> tuple[Step, int]:
-        return next((step, place) for step in steps for place, bit in enumerate(step.bits) if bit is wanted)
+    def step_of(searched: Bit) -> tuple[EventPart, int]:
+        return next((step, place) for step in steps for place, bit in enumerate(step.bits) if bit is searched)
 
     if fault in {"rename", "lose_call"}:
         if not names:
@@ -284,8 +286,8 @@ def _apply(fault: str, steps: list[Step], random: Random, endpoint: Endpoint) ->
             at = bodies.index(bit)
             return remove(bodies[at : at + random.randint(2, 6)])
         case "truncate":
-            own = [each for each in bodies if each.field == bit.field]
-            return remove(own[next(place for place, each in enumerate(own) if each is bit) :])
+            same_field = [body for body in bodies if body.field == bit.field]
+            return remove(same_field[next(place for place, each in enumerate(same_field) if each is bit) :])
         case "garble":
             place = random.randrange(len(bit.text))
             bit.text = bit.text[:place] + random.choice("#�?x") + bit.text[place + 1 :]
@@ -296,10 +298,10 @@ def _apply(fault: str, steps: list[Step], random: Random, endpoint: Endpoint) ->
             step.bits.insert(place + 1, Bit(bit.field, extra, bit.token, bit.message))
             return frozenset({bit.token})
         case "misfile":
-            others = [each for each in bodies if each.field != bit.field]
-            if others:
-                other = random.choice(others)
-                bit.field, bit.message = other.field, other.message
+            other_fields = [body for body in bodies if body.field != bit.field]
+            if other_fields:
+                replacement = random.choice(other_fields)
+                bit.field, bit.message = replacement.field, replacement.message
             elif endpoint is Endpoint.CHAT:
                 bit.field = REASONING if bit.field == CONTENT else CONTENT
             else:
@@ -312,7 +314,7 @@ def _apply(fault: str, steps: list[Step], random: Random, endpoint: Endpoint) ->
                 for start in range(len(step.bits))
                 for middle in range(start + 1, min(start + 4, len(step.bits)))
                 for end in range(middle + 1, min(middle + 4, len(step.bits) + 1))
-                if len({each.field for each in step.bits[start:end]}) == 1
+                if len({run_bit.field for run_bit in step.bits[start:end]}) == 1
                 and not step.bits[start].field.endswith(".name")
             ]
             if not runs:
@@ -320,7 +322,7 @@ def _apply(fault: str, steps: list[Step], random: Random, endpoint: Endpoint) ->
             step, start, middle, end = random.choice(runs)
             moved = step.bits[start:end]
             step.bits[start:end] = step.bits[middle:end] + step.bits[start:middle]
-            return frozenset(each.token for each in moved)
+            return frozenset(moved_bit.token for moved_bit in moved)
         case "reorder_across":
             pairs = [
                 (first, second)

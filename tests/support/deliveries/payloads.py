@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from inspector.capture.capture import Endpoint
 from inspector.protocol.harmony.vocab import token_bytes
-from tests.support.deliveries.answers import Answer, Bit, Step, all_bits
+from tests.support.deliveries.answers import Bit, EventPart, ServedChoice, all_bits
 from tests.support.deliveries.scripts import CONTENT, REASONING
-from tests.support.deliveries.truth import Evidence
+from tests.support.deliveries.truth import SentEvidence
 
 __all__ = [
     "body_payload",
@@ -71,7 +71,7 @@ def _logprobs(endpoint: Endpoint, ids: Sequence[int], *, numbered: bool) -> dict
 
 
 def _choice_payload(
-    endpoint: Endpoint, index: int, step: Step, opened: set[int], *, ids: str, numbered: bool
+    endpoint: Endpoint, index: int, step: EventPart, opened: set[int], *, ids: str, numbered: bool
 ) -> dict[str, Any]:
     choice: dict[str, Any] = {"index": index}
     if endpoint is Endpoint.COMPLETIONS:
@@ -102,7 +102,7 @@ def _error_payload(words: str) -> dict[str, Any]:
 
 
 def chunks(
-    endpoint: Endpoint, answers: Sequence[Answer], evidence: Evidence, random: Random, *, usage: int
+    endpoint: Endpoint, answers: Sequence[ServedChoice], evidence: SentEvidence, random: Random, *, usage: int
 ) -> list[dict[str, Any] | str]:
     """Payloads of a stream of chat or completions."""
     numbered = random.random() < 0.3
@@ -116,7 +116,7 @@ def chunks(
         ]
         if not answer.error:
             if own_finish or not row:
-                empty = Step(0, ())
+                empty = EventPart(0, ())
                 row.append(_choice_payload(endpoint, index, empty, opened, ids="none", numbered=False))
             if evidence.finish:
                 row[-1]["finish_reason"] = answer.finish
@@ -138,12 +138,12 @@ def chunks(
         payloads.append(_error_payload(error))
     elif evidence.usage:
         payloads.append({**base, "choices": [], "usage": usage_of(usage, endpoint)})
-    if evidence.done:
+    if evidence.done_sent:
         payloads.append("[DONE]")
     return payloads
 
 
-def _chat_message(answer: Answer, random: Random) -> dict[str, Any]:
+def _chat_message(answer: ServedChoice, random: Random) -> dict[str, Any]:
     """The message of an unstreamed chat completion; texts of one field are joined by line feeds or not."""
     gap = random.choice(["", "\n"])
     bits = all_bits(answer.steps)
@@ -168,7 +168,7 @@ def _chat_message(answer: Answer, random: Random) -> dict[str, Any]:
 
 
 def body_payload(
-    endpoint: Endpoint, answers: Sequence[Answer], evidence: Evidence, random: Random, *, usage: int
+    endpoint: Endpoint, answers: Sequence[ServedChoice], evidence: SentEvidence, random: Random, *, usage: int
 ) -> dict[str, Any]:
     choices: list[dict[str, Any]] = []
     numbered = random.random() < 0.3
@@ -204,8 +204,10 @@ def item_of(number: int, kind: str, name: str, text: str, *, status: str) -> dic
             content = [{"type": "reasoning_text", "text": text}] if status == "completed" else None
             return {"id": f"rs_{number}", "type": kind, "summary": [], "content": content, "status": status}
         case "message":
-            whole: list[Any] = [{"type": "output_text", "text": text, "annotations": [], "logprobs": None}]
-            content = whole if status == "completed" else []
+            full_content: list[Any] = [
+                {"type": "output_text", "text": text, "annotations": [], "logprobs": None}
+            ]
+            content = full_content if status == "completed" else []
             own = {"role": "assistant", "content": content, "status": status}
             return {"id": f"msg_{number}", "type": kind, **own}
         case _:
@@ -252,11 +254,11 @@ def response_object(
 
 
 def response_events(
-    answer: Answer, evidence: Evidence, right: Sequence[Bit], *, in_final: bool, usage: int
+    answer: ServedChoice, evidence: SentEvidence, right: Sequence[Bit], *, in_final: bool, usage: int
 ) -> list[dict[str, Any]]:
     """Payloads of a Responses stream; `right` is what was to be delivered."""
     steps = answer.steps
-    whole = item_texts(all_bits(steps) if in_final else right)
+    final_texts = item_texts(all_bits(steps) if in_final else right)
     streamed = item_texts(all_bits(steps))
     numbers: dict[int, int] = {}
     closed: set[int] = set()
@@ -270,12 +272,12 @@ def response_events(
         if message in closed or message not in numbers:
             return
         closed.add(message)
-        kind, name, text = whole.get(message, (streamed[message][0], streamed[message][1], ""))
+        kind, name, text = final_texts.get(message, (streamed[message][0], streamed[message][1], ""))
         number = numbers[message]
         item = item_of(number, kind, name, text, status="completed")
         prefix, key = _DELTA[kind]
-        done = {"type": f"{prefix}.done", "item_id": item["id"], "output_index": number, key: text}
-        events.append(done if kind == "function_call" else {**done, "content_index": 0})
+        done_event = {"type": f"{prefix}.done", "item_id": item["id"], "output_index": number, key: text}
+        events.append(done_event if kind == "function_call" else {**done_event, "content_index": 0})
         events.append({"type": "response.output_item.done", "output_index": number, "item": item})
 
     merged: list[Bit] = []
@@ -294,7 +296,7 @@ def response_events(
     del bits
     for place, bit in enumerate(merged):
         if bit.message not in numbers:
-            later = {each.message for each in merged[place:]}
+            later = {bit.message for bit in merged[place:]}
             for message in list(numbers):
                 if message not in later:
                     close(message)
@@ -329,7 +331,7 @@ def response_events(
     elif evidence.final:
         output = [
             item_of(numbers.get(message, 900 + message), kind, name, text, status="completed")
-            for message, (kind, name, text) in sorted(whole.items())
+            for message, (kind, name, text) in sorted(final_texts.items())
         ]
         status = "incomplete" if answer.finish == "length" else "completed"
         count = usage_of(usage, Endpoint.RESPONSES) if evidence.usage else None

@@ -16,8 +16,8 @@ __all__ = [
     "REASONING",
     "STOPS",
     "TEXT",
-    "Message",
-    "Script",
+    "ChoiceScript",
+    "ScriptMessage",
     "changed",
     "pieces_of",
     "script_of",
@@ -62,7 +62,7 @@ _NAMES: Final = ("run", "get_time", "pay", "a.b")
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ScriptMessage:
     """One message of a script, as the reference parser reads it."""
 
     field: str | None
@@ -81,11 +81,11 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
+class ChoiceScript:
     """The tokens of one choice and what they say."""
 
     ids: Sequence[int]
-    messages: Sequence[Message]
+    messages: Sequence[ScriptMessage]
     rejected: int | None
     """The token that the reference parser rejects."""
     error: str
@@ -179,10 +179,10 @@ def changed(ids: list[int], random: Random) -> list[int]:
     return ids if ids[:1] != [Marker.START] else ids[1:]
 
 
-def script_of(ids: Sequence[int]) -> Script:
+def script_of(ids: Sequence[int]) -> ChoiceScript:
     """What the reference parser makes of a completion."""
     parser = StreamableParser(encoding(), role=Role.ASSISTANT)
-    messages: list[Message] = []
+    messages: list[ScriptMessage] = []
     body: list[int] | None = None
     at, calls = 0, 0
     field_name: str | None = None
@@ -193,7 +193,7 @@ def script_of(ids: Sequence[int]) -> Script:
     def close() -> None:
         nonlocal body
         if body is not None:
-            messages.append(Message(field_name, name, at, list(pieces_of(ids, body))))
+            messages.append(ScriptMessage(field_name, name, at, list(pieces_of(ids, body))))
         body = None
 
     for index, token_id in enumerate(ids):
@@ -216,7 +216,7 @@ def script_of(ids: Sequence[int]) -> Script:
     for read, message in zip(parser.messages, messages, strict=False):
         text = "".join(part.text for part in read.content)
         assert text.rstrip("\ufffd") == message.text.rstrip("\ufffd"), (text, message.text)
-    return Script(ids, messages, rejected, error)
+    return ChoiceScript(ids, messages, rejected, error)
 
 
 def _field(parser: StreamableParser) -> tuple[str | None, str | None]:

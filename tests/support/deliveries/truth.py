@@ -8,7 +8,7 @@ from typing import Final
 from inspector.capture.capture import Capture, Endpoint
 from tests.support.deliveries.scripts import REASONING, STOPS
 
-__all__ = ["CUTS", "FAULTS", "HARMLESS", "Choice", "Delivery", "Evidence", "joins", "same_texts"]
+__all__ = ["CUTS", "FAULTS", "HARMLESS", "Choice", "RandomDelivery", "SentEvidence", "joins", "same_texts"]
 
 HARMLESS: Final = frozenset({"none", "hold", "stop", "hide_reasoning"})
 """What a server may do; all other faults change what the client gets."""
@@ -24,14 +24,14 @@ CUTS: Final = ("lose_end", "lose_event", "unfinished")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class SentEvidence:
     """What a capture has beside the delivered text."""
 
     ids: str
     """`all`, `some`, `logprobs` or `none`."""
     usage: bool
     finish: bool
-    done: bool
+    done_sent: bool
     final: bool = False
     """Responses: whether the final object arrived."""
 
@@ -56,7 +56,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Delivery:
+class RandomDelivery:
     """A capture and its truth."""
 
     seed: int
@@ -67,9 +67,9 @@ class Delivery:
     same_count: bool
     """Whether the texts with the fault may have as many tokens as those without, so that no count tells."""
     streamed: bool
-    told: bool
+    error_reported: bool
     """Whether the server reported the parser's error."""
-    evidence: Evidence
+    evidence: SentEvidence
     choices: Sequence[Choice]
 
     @property
@@ -78,7 +78,7 @@ class Delivery:
         return self.fault in HARMLESS
 
     @property
-    def whole(self) -> bool:
+    def all_events_sent(self) -> bool:
         """Whether no event is missing."""
         return self.fault not in CUTS
 
@@ -88,14 +88,14 @@ class Delivery:
         return any(choice.rejected is not None for choice in self.choices)
 
     @property
-    def same(self) -> bool:
+    def delivers_all(self) -> bool:
         """Whether each field got what was generated for it."""
         return all(same_texts(choice, hidden=self.fault == "hide_reasoning") for choice in self.choices)
 
     @property
     def covered(self) -> bool:
         """Whether the evidence in the capture accounts for the whole response."""
-        if not self.whole:
+        if not self.all_events_sent:
             return False
         if self.capture.header.endpoint is Endpoint.RESPONSES:
             return self.evidence.final and self.evidence.usage

@@ -20,7 +20,7 @@ from inspector.views.sarif import audit_sarif
 FIXTURES = sorted((Path(__file__).parents[3] / "fixtures").glob("*.jsonl*"))
 RELEASE = re.compile(r"(?i)(?:upgrade to|fixed in|fix(?:ed)? since|from) (?:vllm )?(\d+\.\d+\.\d+)")
 MATRIX = every_run()[::13]
-EACH = 17
+EVERY_NTH = 17
 
 
 def releases(text: str) -> set[str]:
@@ -68,7 +68,7 @@ def test_all_advice_for_a_built_in_capture_is_the_same(path: Path) -> None:
 def sampled() -> Iterator[Inspection]:
     for run in MATRIX:
         for number, (endpoint, script, capture) in enumerate(captures_of(run)):
-            if number % EACH == 0:
+            if number % EVERY_NTH == 0:
                 yield inspect(capture, name=f"{run.name} {endpoint} {script}")
 
 

@@ -12,7 +12,7 @@ HOSTILE = st.text(
 )
 
 
-class Reader(HTMLParser):
+class HtmlReader(HTMLParser):
     """Collects what a browser would show, and every tag."""
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class Reader(HTMLParser):
 
 @given(text=HOSTILE)
 def test_html_text_has_no_tags_but_names_of_invisible_characters(text: str) -> None:
-    reader = Reader()
+    reader = HtmlReader()
     reader.feed(html_text(text))
     reader.close()
     assert set(reader.tags) <= {"b"}

@@ -29,7 +29,7 @@ from inspector.views.report import html_report, markdown_report
 from inspector.views.report.player import script
 from tests.support.hostile import hostile
 from tests.support.listening import free_port
-from tests.support.streams import GOOD, LEAK, Step, aborted, chat, chat_chunk
+from tests.support.streams import CLEAN, LEAK, Step, aborted, chat, chat_chunk
 
 ROOT = Path(__file__).parents[3]
 STORED = {row.name: row.path for row in builtin()}
@@ -200,7 +200,7 @@ def test_texts_that_differ_and_are_right_are_not_called_equal() -> None:
     text = read(html_report(stored("completions-unexpected-token-200002-vllm-0.13.0"))).text
     assert "Complete, without what is not sent as text, according to token IDs." in text
     assert "Equal" not in text
-    assert "Equal, according to token IDs." in read(html_report(inspect(chat(GOOD)))).text
+    assert "Equal, according to token IDs." in read(html_report(inspect(chat(CLEAN)))).text
 
 
 def test_a_list_of_token_ids_becomes_a_report() -> None:
@@ -226,7 +226,7 @@ def test_a_report_has_the_texts_of_the_choice_that_is_wrong() -> None:
         ),
         "[DONE]",
     ]
-    inspection = inspect(replace(chat(GOOD), events=[Event(text, 0.1) for text in data]))
+    inspection = inspect(replace(chat(CLEAN), events=[Event(text, 0.1) for text in data]))
     text = read(html_report(inspection)).text
     assert "choice 0, content" in text
     assert "choice 1, content" in text
@@ -242,7 +242,7 @@ def test_a_report_says_how_many_choices_it_leaves_out() -> None:
             chat_chunk(ids, {"content": text}, index=number, finish="stop")
             for number, text in enumerate(texts)
         ]
-        inspection = inspect(replace(chat(GOOD), events=[Event(text, 0.1) for text in [*chunks, "[DONE]"]]))
+        inspection = inspect(replace(chat(CLEAN), events=[Event(text, 0.1) for text in [*chunks, "[DONE]"]]))
         return read(html_report(inspection)).text, markdown_report(inspection)
 
     page, issue = reports(*["Hi"] * 8)
@@ -258,7 +258,7 @@ def test_a_report_says_how_many_choices_it_leaves_out() -> None:
 
 def test_a_page_can_hold_how_it_compares() -> None:
     left, right = (
-        inspect(chat(GOOD, version="0.15.0"), name="a"),
+        inspect(chat(CLEAN, version="0.15.0"), name="a"),
         inspect(chat(LEAK, version="0.14.1"), name="b"),
     )
     comparison = compare(left, right)
@@ -268,7 +268,7 @@ def test_a_page_can_hold_how_it_compares() -> None:
 
 
 def test_hostile_text_stays_text_in_the_page() -> None:
-    html = html_report(hostile(), against=compare(hostile(), inspect(chat(GOOD))))
+    html = html_report(hostile(), against=compare(hostile(), inspect(chat(CLEAN))))
     page = read(html)
     assert "<script>alert(1)</script>" in page.text
     assert "\u202e" not in html
@@ -367,9 +367,9 @@ def test_the_replay_commands_work_as_printed_on_the_page_and_on_the_command_line
         folder = tmp_path / name.replace("/", "_")
         folder.mkdir()
         save(capture, folder / file)
-        done = run(audit, folder)
-        assert done.returncode == 1
-        assert "leaked 2 reasoning tokens" in done.stdout
+        completed = run(audit, folder)
+        assert completed.returncode == 1
+        assert "leaked 2 reasoning tokens" in completed.stdout
         port = str(free_port())
         with playing(play.replace("8001", port), folder):
             answer = run(curl.replace("8001", port), folder)

@@ -9,7 +9,7 @@ from inspector.files.store import builtin, load
 from inspector.inspection.inspection import inspect
 from inspector.protocol.harmony.vocab import encode
 from inspector.views.report import minimal, rejection_words, reproduce
-from tests.support.streams import GOOD, LOSS, Step, chat
+from tests.support.streams import CLEAN, LOSS, Step, chat
 
 
 @pytest.mark.parametrize(
@@ -94,8 +94,8 @@ def test_minimal_of_tokens_that_do_not_fail_is_all_of_them() -> None:
 def test_reproduce_invalid_arguments_by_their_message() -> None:
     call = "<|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json<|message|>"
     steps: Sequence[Step] = (
-        GOOD[0],
-        GOOD[1],
+        CLEAN[0],
+        CLEAN[1],
         (f'{call}{{"city": Paris', {"tool_calls": [{"index": 0, "function": {"name": "f"}}]}),
         ("<|call|>", {"tool_calls": [{"index": 0, "function": {"arguments": '{"city": Paris'}}]}),
     )
@@ -130,13 +130,13 @@ def test_reproduce_without_tokens_is_none() -> None:
 
 def test_a_search_that_finds_nothing_parses_a_bounded_number_of_tokens() -> None:
     """A header of thousands of letters, each of which matters: the parser reads it anew at each token."""
-    whole = list(range(400))
+    all_tokens = list(range(400))
     parsed = 0
 
     def fails(part: Sequence[int]) -> bool:
         nonlocal parsed
         parsed += len(part)
-        return list(part) == whole
+        return list(part) == all_tokens
 
-    assert minimal(whole, fails) == (whole, False)
+    assert minimal(all_tokens, fails) == (all_tokens, False)
     assert parsed < 61_000

@@ -4,10 +4,10 @@ import threading
 
 from inspector.fleet.watch import Metrics, StreamSummary
 
-__all__ = ["Told", "value"]
+__all__ = ["CountingMetrics", "value"]
 
 
-class Told(Metrics):
+class CountingMetrics(Metrics):
     """Metrics that say when a number of streams was counted."""
 
     def __init__(self) -> None:
