@@ -6,6 +6,7 @@
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from os import PathLike
 from typing import Final
 
@@ -113,6 +114,11 @@ class Inspection(Examined):
     name: str
     """File name, or what the reader calls it."""
     capture: Capture
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows; `views` is above this module, and only a notebook needs it."""
+        html: str = import_module("inspector.views.report.notebook").notebook_html(self)
+        return html
 
 
 def examine(reading: Reading) -> Examined:

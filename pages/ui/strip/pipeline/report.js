@@ -57,7 +57,8 @@ export function showReport(root, payload) {
     if (i === null) figure.fit();
     else figure.reveal(i, { legibly: true });
     const at = i === null ? null : model.events.time(i);
-    if (at !== null) history.replaceState(null, "", `#t=${at}`);
+    // A notebook's frame has no address.
+    if (at !== null && location.protocol !== "about:") history.replaceState(null, "", `#t=${at}`);
     paint();
   };
   const stop = () => {
