@@ -8,7 +8,6 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from inspector.capture.errors import InspectorError
 from inspector.capture.formats import count, listed
-from inspector.files.importers import FORMATS
 from inspector.inspection.triage import is_log
 from pages.ui import captures
 from pages.ui.pickers import plain
@@ -16,10 +15,7 @@ from pages.ui.state import HANDFUL, OPENED_AT_MOST, Rejected, Session
 
 LIMIT_MB: Final = 256
 """Of one file that is opened on a page with an upload."""
-_HELP: Final = (
-    "Drop files, a folder or a ZIP anywhere in the window, or paste with Ctrl+V: "
-    f"{FORMATS}; also gzip or zstd. Files stay in this session, on this machine."
-)
+_HELP: Final = "Recordings, logs, a folder, a ZIP"
 _NAMED: Final = 3
 _ZIPS: Final = (b"PK\x03\x04", b"PK\x05\x06")
 
