@@ -32,7 +32,7 @@ from inspector.capture.capture import (
     header_line,
     render,
 )
-from inspector.capture.errors import CaptureError, StoreError
+from inspector.capture.errors import CaptureError, InspectorError, StoreError
 from inspector.files.importers import sniff_and_read
 from inspector.files.tables import Row, Text, read_table
 from inspector.protocol.engines import DEFAULT
@@ -124,6 +124,8 @@ def load(path: Path | str, *, limit_bytes: int = LIMIT_BYTES) -> Capture:
 
 def load_all(path: Path | str, *, limit_bytes: int = LIMIT_BYTES) -> list[Capture]:
     """The captures of a file, one or more; raises as `load` does."""
+    if not isinstance(path, str | os.PathLike):
+        raise InspectorError(f"load takes a path, not {type(path).__name__}; loads reads content")
     with disk_errors(path), Path(path).open("rb") as file:
         content = read_at_most(file, limit_bytes + 1)
     return loads_all(content, str(path), limit_bytes=limit_bytes)
@@ -169,6 +171,8 @@ def loads_all(
     """The captures of a file's content, one or more."""
     if isinstance(content, str):
         content = content.encode("utf-8", "replace")
+    if not isinstance(content, bytes):
+        raise InspectorError(f"loads takes bytes or str, not {type(content).__name__}; use json.dumps")
     if len(content) > limit_bytes:
         why = f"larger than the limit of {_mib(limit_bytes)}; keep only the request you need"
         raise CaptureError(name, why)

@@ -9,12 +9,13 @@ import sys
 import zlib
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
 
 from inspector.capture.capture import Capture, End, Endpoint, Event, Header, render
-from inspector.capture.errors import CaptureError, StoreError
+from inspector.capture.errors import CaptureError, InspectorError, StoreError
 from inspector.files.importers import FORMATS
 from inspector.files.store import (
     FIXTURES,
@@ -400,3 +401,9 @@ def test_load_rejects_a_file_of_several_captures(tmp_path: Path) -> None:
         load(path)
     with pytest.raises(CaptureError, match="holds 2 captures"):
         loads(content, "two")
+
+
+@pytest.mark.parametrize(("call", "words"), [(load, "loads reads content"), (loads, "use json.dumps")])
+def test_an_argument_of_another_type_is_one_sentence(call: Any, words: str) -> None:
+    with pytest.raises(InspectorError, match=words):
+        call({"a": 1})
