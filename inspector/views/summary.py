@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final, assert_never
 from urllib.parse import urlencode
 
-from inspector.analysis.audit import Finding
+from inspector.analysis.audit import Finding, Severity
 from inspector.analysis.audit.facts import HarmonyText
 from inspector.analysis.audit.fields import FieldState, FieldTexts
 from inspector.analysis.audit.kinds import TRANSCRIPTS, Code, Kind
@@ -232,15 +232,31 @@ def fix_words(parts: Iterable[Fix]) -> str:
 
 
 def fixes(examined: Examined) -> list[Fix]:
-    """What to do about the first cause, and what tells it from others; empty where none is known."""
+    """What to do about the first cause, what tells it from others, and the first step for another error.
+
+    Empty where no cause is known.
+    """
     if not examined.advice:
         return []
     parts = advice_fixes(examined.advice[0], examined.situation)
+    parts += [
+        Fix(text=f"· Also: {advice.steps[0].text}") for advice in also_caused(examined)[:1] if advice.steps
+    ]
     for alternative in examined.cause.alternatives if examined.cause is not None else ():
         command, meaning = explained(alternative.experiment)
         parts.append(Fix(text=f"· Or another cause: {alternative.sentence}"))
         parts.append(Fix(text=command, command=True, meaning=meaning))
     return parts
+
+
+def also_caused(examined: Examined) -> list[Advice]:
+    """The causes of errors that the first cause does not explain."""
+    errors = {
+        cause.id
+        for finding, cause in zip(examined.findings, examined.causes, strict=False)
+        if cause is not None and finding.severity is Severity.ERROR
+    }
+    return [advice for advice in examined.advice[1:] if advice.issue.id in errors]
 
 
 def advice_fixes(advice: Advice, situation: Situation) -> list[Fix]:

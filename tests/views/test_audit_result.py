@@ -87,3 +87,13 @@ def test_the_fault_is_said_once_and_first(code: Code) -> None:
     if summed.inspection.verdict.blame:
         assert summed.fault.startswith(f"{summed.inspection.verdict.blame} ")
         assert summed.fault.count(summed.inspection.verdict.blame) == 1
+
+
+def test_an_error_with_a_cause_of_its_own_has_a_step_of_its_own() -> None:
+    """A flag that brings the reasoning back does not bring the answer back."""
+    inspection = inspector.inspect(
+        inspector.load(FIXTURES / "chat-unexpected-token-swallowed-vllm-0.32.0.jsonl")
+    )
+    words = " ".join(fix.text for fix in AuditResult(inspection).fixes)
+    assert "--reasoning-parser openai_gptoss" in words
+    assert "Also: Send the request again" in words

@@ -15,7 +15,7 @@ from inspector.capture.formats import duration, number, plural
 from inspector.net.runs.registry import registry
 from inspector.views.audit_result import AuditResult
 from inspector.views.differences import Differences
-from inspector.views.summary import Fix
+from inspector.views.summary import Fix, also_caused
 from pages.ui.assets import sheet
 from pages.ui.modules import loader
 from pages.ui.state import Session
@@ -60,7 +60,12 @@ def banner(
     more = " ".join(fix.words.lstrip("·, ") for fix in fixes if fix.folded)
     folds = bool(proof or more)
     threads = [fix for fix in fixes if (fix.url or "").startswith("https://")] if folds else []
-    others = [f"{advice.issue.title} (match: {advice.answer.match})" for advice in result.examined.advice[1:]]
+    also = also_caused(result.examined)
+    others = [
+        f"{advice.issue.title} (match: {advice.answer.match})"
+        for advice in result.examined.advice[1:]
+        if advice not in also
+    ]
     last = [result.readable] if result.readable else []
     if others and session is None:
         last.insert(0, f"Less likely: {'; '.join(others)}.")
