@@ -150,3 +150,37 @@ def test_the_guide_runs_from_top_to_bottom(
         "broken.md",
         "shared.jsonl",
     }
+
+
+LINKED = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *DOCS,
+    *sorted((ROOT / "docs" / "findings").glob("*.md")),
+]
+LINKED += [
+    ROOT / "lab" / "README.md",
+    ROOT / "fixtures" / "README.md",
+    ROOT / "monitoring" / "witness" / "README.md",
+]
+
+
+def anchors(path: Path) -> set[str]:
+    """The addresses of a page's headings, as GitHub makes them."""
+    text = re.sub(r"```.*?```", "", path.read_text("utf-8"), flags=re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", LINKED, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_links_lead_to_files_and_headings(page: Path) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
+    broken = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"[a-z]+:", link):
+            continue
+        file, _, anchor = link.partition("#")
+        target = (page.parent / file).resolve() if file else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            broken.append(link)
+    assert broken == []
