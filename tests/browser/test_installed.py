@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 import sysconfig
@@ -70,7 +72,7 @@ def test_the_dashboard_shows_a_built_in_capture_and_the_matrix_opens_one_of_its_
     page.goto(installed)
     expect(page.locator(".hi[data-ready]")).to_be_visible()
     page.get_by_role("link", name="Matrix").click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("has the best result")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("loses text silently in")
 
 
 def test_the_library_has_the_built_in_captures_one_click_away(
@@ -114,3 +116,17 @@ def test_the_lab_is_a_distribution_of_its_own(program: Path, tmp_path: Path) -> 
     subprocess.run([*pip, "--python", str(program.with_name("python")), *words], check=True)
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert {row["name"] for row in json.loads(done.stdout)} >= {"plain", "tool_call"}
+
+
+def test_the_guide_works_from_the_wheel(installed: str, program: Path, tmp_path: Path) -> None:
+    """docs/start.md, with the dashboard's built-in server in place of the reader's."""
+    text = (ROOT / "docs" / "start.md").read_text("utf-8")
+    blocks = "".join(re.findall(r"```sh\n(.*?)```", text, re.DOTALL))
+    lines = [line for line in blocks.splitlines() if line.startswith("python -m inspector")]
+    assert len(lines) > 5
+    for line in lines:
+        words = shlex.split(re.sub(r"http://localhost:800[01]", f"{installed}playback", line))[3:]
+        done = subprocess.run(
+            [str(program), *words], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode in {0, 1}, done.stderr
