@@ -15,7 +15,7 @@ import pytest
 
 from inspector.capture.errors import InspectorError, StoreError
 from inspector.data.scan import Library, Progress, folder, pooling, progress_words, scan, summarise
-from inspector.data.scan.columns import Table
+from inspector.data.scan.columns import CAPTURES, Table
 from inspector.data.scan.folder import Manifest, ScanFolder, read_manifest
 from inspector.data.scan.items import ScanItem
 from inspector.data.scan.pooling import Batch, here, pooled
@@ -212,7 +212,8 @@ def test_a_process_that_ends_takes_only_its_file_along(tmp_path: Path) -> None:
     alike = {row[0]: row for row in expected}
     differing = [row for row in rows if row != alike[row[0]]]
     assert [row[4] for row in differing] == ["ids-0003.json"]
-    assert "was killed, probably for lack of memory" in differing[0][-1]
+    error = differing[0][[column.name for column in CAPTURES].index("error")]
+    assert "was killed, probably for lack of memory" in error
 
 
 def test_processes_that_cannot_start_are_no_fault_of_a_file(

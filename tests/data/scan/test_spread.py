@@ -93,7 +93,8 @@ def test_a_ray_of_two_workers_gives_the_same_rows_but_of_what_ends_a_worker(tmp_
     )
     assert completed.returncode == 0, completed.stderr.decode()
     result = json.loads(completed.stdout.splitlines()[-1])
-    assert (result["files"], result["captures"], result["usage"]) == (88, 86, "0")
+    files = len(list((tmp_path / "in").iterdir()))
+    assert (result["files"], result["captures"], result["usage"]) == (files, files - 2, "0")
     assert result["addresses"]
     assert set(result["addresses"]) <= LOOPBACK
     pairs = zip(rows_in(tmp_path / "ray"), scanned(tmp_path / "here", tmp_path / "in"), strict=True)
