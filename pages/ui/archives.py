@@ -47,7 +47,9 @@ def packed(files: Sequence[File]) -> bytes:
     with io.BytesIO() as whole:
         with zipfile.ZipFile(whole, "w") as archive:
             for number, (name, content) in enumerate(files):
-                member = name if name and name not in taken else f"{number} {name}"
+                member = name or "unnamed"
+                while member in taken:
+                    member = f"{number} {member}"
                 taken.add(member)
                 archive.writestr(zipfile.ZipInfo(member), content)
         return whole.getvalue()
