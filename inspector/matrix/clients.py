@@ -22,26 +22,22 @@ from typing import Any, Final
 from inspector.capture.capture import Endpoint
 from inspector.capture.errors import LabError
 from inspector.matrix.results import MatrixRun, Score, ScriptOutcome, result_folders
-from inspector.net.reference_clients import ClientOutcome, ClientReading
+from inspector.net.reference_clients import ClientOutcome
 
 FORMAT: Final = 1
 FILE: Final = "clients.json.gz"
 
-_OUTCOMES: Final = {
+OUTCOMES: Final = {
     ClientOutcome.READ: ScriptOutcome.COMPLETE,
     ClientOutcome.NO_OBJECT: ScriptOutcome.REPORTED,
     ClientOutcome.REPORTED: ScriptOutcome.REPORTED,
     ClientOutcome.DIFFERENT: ScriptOutcome.SILENT,
     ClientOutcome.UNREADABLE: ScriptOutcome.SILENT,
 }
+"""A client's outcome as one of the three of the matrix."""
 
 Rows = dict[tuple[str, Endpoint, str], str]
 """Run, endpoint and script to `read`, or an outcome with its error or fields."""
-
-
-def outcome_of(reading: ClientReading) -> ScriptOutcome:
-    """A client's outcome as one of the three of the matrix."""
-    return _OUTCOMES[reading.outcome]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +56,7 @@ class ClientMatrix:
             if (row := rows.get((name, endpoint, script))) is not None:
                 outcome, _, words = row.partition(": ")
                 scores[endpoint, script] = Score(
-                    outcome=_OUTCOMES[ClientOutcome(outcome)], differences=(words,) if words else (), kinds=()
+                    outcome=OUTCOMES[ClientOutcome(outcome)], differences=(words,) if words else (), kinds=()
                 )
         return replace(run, scores=scores, client=client)
 

@@ -170,7 +170,7 @@ class UnsentCell(TypedDict):
     id: int | None
     text: str
     label: str
-    """What stands in the cell where it has no text."""
+    """The words in a cell without text."""
     words: str
     """What it is, in a sentence."""
 

@@ -15,7 +15,7 @@ from inspector.matrix.results import default_root
 
 @pytest.fixture(scope="session")
 def vllm_server() -> Iterator[ServerProcess]:
-    """The newest release, three tokens a step, without tools of its own. It takes a minute to start."""
+    """The newest release with three tokens per step and no server-side tools; it takes a minute to start."""
     paths = LabPaths(default_root())
     environment = installed(paths, CPU_PACKAGE, NEWEST)
     assert environment is not None, f"vLLM {NEWEST} is not installed: run python -m inspector lab install"

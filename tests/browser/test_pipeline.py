@@ -242,3 +242,12 @@ def test_the_report_plays_the_same_picture_without_a_network(
     assert painted > 20
     page.goto(f"{report.as_uri()}#t=0.118")
     expect(page.locator("[data-part=pipeline-words]")).to_contain_text("107 ms")
+
+
+def test_ids_are_legible_as_soon_as_they_are_switched_on(app: str, open_page: Callable[..., Page]) -> None:
+    """With IDs the whole stream is wider than the page: it is shown where it was looked at, not as bars."""
+    page = open_page()
+    opened(page, app)
+    page.get_by_role("switch", name="IDs").click()
+    expect(page.get_by_role("button", name="whole stream")).to_be_visible()
+    assert of_strip(page, "strip.figure.scale") == 1

@@ -26,6 +26,7 @@ from inspector.analysis.reading import Reading
 from inspector.capture.capture import Endpoint
 from inspector.capture.errors import InspectorError
 from inspector.capture.formats import clip, number
+from inspector.protocol.engines.replays import is_replayed
 from inspector.protocol.harmony.vocab import Marker
 from inspector.protocol.wire.endpoints import spec_of
 from inspector.protocol.wire.stream import loads
@@ -90,6 +91,8 @@ def _compared(
     reading: Reading, ids: list[int], source: PromptSource, messages: Sequence[PromptMessage]
 ) -> tuple[list[PromptDifference], str, bool]:
     request = reading.header.request
+    if is_replayed(reading.header.owned_by):
+        return [], "The response was replayed: this is the prompt of the request that was recorded.", False
     if not reading.spec.parsed:
         if source is not PromptSource.SERVER:
             return [], "The server did not send its prompt; these are the tokens of the request.", False

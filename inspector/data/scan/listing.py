@@ -21,7 +21,7 @@ ENDINGS: Final = (".har", ".json", ".jsonl", ".log", ".ndjson", ".out", ".sse", 
 itself is always read."""
 
 _BESIDE: Final = {MANIFEST: LOCK, PLAN: ROWS, ROWS: PLAN}
-"""Files of this program that are not captures, and the files that stand beside them."""
+"""Files of this program that are not captures; each is known by another file in its folder."""
 _PACKED: Final = (".gz", ".zst")
 _ZIP: Final = b"PK\x03\x04"
 _SIZE_AT_MOST: Final = 2**62

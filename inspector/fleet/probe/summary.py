@@ -420,8 +420,8 @@ def _notes(side: str, rows: Sequence[ProbeRow]) -> list[str]:
         )
     if total.unknown:
         notes.append(
-            f"{count(total.unknown, 'response')} could not be checked, because the stream has no evidence of "
-            "what was generated, or not of all of it."
+            f"{count(total.unknown, 'response')} could not be checked, because the stream does not "
+            "show all that was generated."
         )
     if deferred := sum(row.deferred for row in rows):
         notes.append(f"The server asked {count(deferred, 'time')} to send a request later (HTTP 429 or 503).")

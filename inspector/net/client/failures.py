@@ -127,11 +127,6 @@ def error_message(body: str) -> str:
     return clip(line, _MESSAGE_AT_MOST) or "no message"
 
 
-def is_timeout(error: BaseException) -> bool:
-    """True if one of our timeouts ended it."""
-    return any(isinstance(cause, httpx.TimeoutException) for cause in _causes(error))
-
-
 def _tls(words: str, server: Server) -> str:
     if "WRONG_VERSION_NUMBER" in words or "record layer failure" in words.lower():
         return f"{server.root} does not speak TLS ({words}); use http://"

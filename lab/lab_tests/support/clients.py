@@ -6,7 +6,7 @@ from harmony_lab.clients import CLIENTS, reader
 from harmony_lab.paths import LabPaths
 from harmony_lab.recording import Target
 from inspector.capture.capture import Capture
-from inspector.matrix.clients import load_clients, outcome_of
+from inspector.matrix.clients import OUTCOMES, load_clients
 from inspector.matrix.results import MatrixRun, default_root
 
 
@@ -21,6 +21,8 @@ def assert_clients_read_as_before(run: MatrixRun, captures: Mapping[Target, Capt
             for target, capture in captures.items():
                 expected = stored.get((target.endpoint, target.script.name))
                 reading = client_reader.read(capture)
-                if expected is not None and (reading is None or outcome_of(reading) is not expected.outcome):
+                if expected is not None and (
+                    reading is None or OUTCOMES[reading.outcome] is not expected.outcome
+                ):
                     different.append((client.label, target, expected, reading))
     assert different == []

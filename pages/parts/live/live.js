@@ -1,5 +1,5 @@
 // State now, metrics and delivered text of a run. Two tell of a run that grows: the strip's feed at once, and Python
-// once a second. What was drawn stands until something newer is told: nothing here goes back.
+// once a second. What is drawn stays until a newer state arrives, and never goes back.
 
 import { make, paint } from "../../ui/dom.js";
 import { NUMBER } from "../../ui/numbers.js";

@@ -13,7 +13,7 @@ const CHANNELS = /** @type {const} */ ([
 ]);
 
 /**
- * The one with more events; of equals the second, which is told later.
+ * The state with more events; if both have as many, the second, which was reported later.
  * @template {{ events: number }} Told
  * @param {Told | undefined} before
  * @param {Told | undefined} told

@@ -25,6 +25,7 @@ from inspector.analysis.prompt import (
 from inspector.analysis.reading import read
 from inspector.files.store import builtin
 from inspector.matrix.results import all_runs, captures_of
+from inspector.protocol.engines.replays import replayed_from
 from inspector.protocol.harmony.vocab import encode, encode_plain
 from inspector.views.prompt_blocks import prompt_blocks, prompt_label
 from inspector.views.prompt_rows import prompt_row, prompt_token_rows
@@ -412,3 +413,12 @@ def test_another_kind_of_value_where_a_word_is_expected_is_read(
 ) -> None:
     parsed = prompt_of(read(captured(place(odd), encode(SYSTEM + USER + OPEN), endpoint=endpoint)))
     assert parsed is None or prompt_blocks(parsed)["blocks"]
+
+
+def test_a_replayed_response_has_the_prompt_of_another_request() -> None:
+    capture = load(f"fixtures/{RAW}.jsonl")
+    header = replace(capture.header, owned_by=replayed_from(capture.header.owned_by))
+    sent, replayed = prompt_of(read(capture)), prompt_of(read(replace(capture, header=header)))
+    assert sent is not None
+    assert replayed is not None
+    assert (bool(sent.differences), bool(replayed.differences)) == (True, False)

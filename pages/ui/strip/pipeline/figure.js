@@ -40,7 +40,10 @@ export class Figure {
     /** @type {Slots | null} */
     this.slots = null;
     this.ids = new IdsSwitch(elements["pipeline-ids"], () => {
-      if (this.model) this.show(this.model, { again: true });
+      if (!this.model) return;
+      this.show(this.model, { again: true });
+      // With room for IDs the whole stream may be too small to read.
+      if (this.slots?.opened) this.reveal(this.moment.selected ?? 0, { legibly: true });
     });
     this.scale = 1;
     this.left = 0;
