@@ -75,7 +75,7 @@ def test_json_has_the_summary_the_groups_and_the_rows(out: Path, capsys: pytest.
         ]
     )
     printed = json.loads(capsys.readouterr().out)
-    assert printed["captures"] == sum(printed["verdicts"].values()) == sum(printed["got"].values())
+    assert printed["captures"] == sum(printed["verdicts"].values()) == sum(printed["deliveries"].values())
     assert printed["captures"] == BUILT_IN
     assert printed["sentence"].startswith(f"12 of {BUILT_IN} captures have errors (")
     assert printed["grouped_by"] == "kind"

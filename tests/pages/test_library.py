@@ -54,18 +54,18 @@ def test_without_a_scan_of_ones_own_the_example_is_there_at_once() -> None:
     app = page()
     assert any("EXAMPLE" in element.value for element in app.caption)
     assert {"choose_files", "choose_folder"} <= {button.key for button in app.button}
-    got, *_ = tables(app).values()
+    outcomes, *_ = tables(app).values()
     with Library(EXAMPLE) as library:
         counts = library.counts()
-    assert sum(row["captures"] for row in got) == counts.captures == 4800
+    assert sum(row["captures"] for row in outcomes) == counts.captures == 4800
     assert heading(app).startswith(f"# {counts.damaged} of 4,800 responses are damaged")
 
 
 def test_page_begins_with_what_the_clients_got(archive: Path) -> None:
     app = page()
     assert heading(app).startswith(f"# 7 of {BUILT_IN} responses are damaged")
-    got, groups, rows, kinds, causes = tables(app).values()
-    assert {row["what your client got"]: row["captures"] for row in got} == {
+    outcomes, groups, rows, kinds, causes = tables(app).values()
+    assert {row["what your client got"]: row["captures"] for row in outcomes} == {
         "no answer": 2,
         "broken tool call": 3,
         "text missing": 2,
@@ -181,7 +181,7 @@ def test_an_empty_scan_says_what_to_do(captures: Path, tmp_path: Path) -> None:
     scanned(captures / "scan", tmp_path / "in")
     app = page()
     assert heading(app) == "# The scan found no captures."
-    assert any("no file in it that is read as a capture" in element.value for element in app.caption)
+    assert any("Nothing in it is a capture" in element.value for element in app.caption)
 
 
 def test_unknown_token_count_is_empty(archive: Path, captures: Path, tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_a_scan_that_runs_says_how_far_it_is(session: Session, tmp_path: Path) -
         progress = Progress(
             files=8, skipped=0, removed=0, size=800, done=4, done_size=400, captures=3, unread=1
         )
-        progress.got.update({Delivery.NO_ANSWER.value: 1, Delivery.COMPLETE.value: 2})
+        progress.deliveries.update({Delivery.NO_ANSWER.value: 1, Delivery.COMPLETE.value: 2})
         progress.worst = rows_of(ScanItem(str(LEAK), None, 1, ""), ItemReader()).captures
         job.progress = progress
         app = shown(session)

@@ -119,9 +119,9 @@ CAPTURES: Final = _table(
     ("findings", Type.NUMBER, "findings"),
     ("errors", Type.NUMBER, "findings of severity error"),
     ("error", Type.TEXT, "why the file could not be read, in one sentence; null if it could"),
-    ("got", Type.TEXT, "what the client got, in a few words; null for a file that could not be read"),
+    ("delivery", Type.TEXT, "what the client got, in a few words; null for a file that could not be read"),
     values={
-        "got": [delivery.value for delivery in Delivery],
+        "delivery": [delivery.value for delivery in Delivery],
         "endpoint": [endpoint.value for endpoint in Endpoint],
         "verdict": [*(level.value for level in Level), UNREAD],
         "evidence": [evidence.value for evidence in Evidence],

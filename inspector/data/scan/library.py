@@ -51,7 +51,7 @@ _NAMES: Final = (
     "channel",
     "field",
     "finding_cause",
-    "got",
+    "delivery",
 )
 
 GROUPS: Final[Mapping[str, Column]] = {name: {**CAPTURE_COLUMNS, **FINDING_COLUMNS}[name] for name in _NAMES}
@@ -83,13 +83,13 @@ class Counts:
     unknown: int
     unread: int
     """Files that could not be read."""
-    got: Mapping[Delivery, int] = field(default_factory=dict)
+    deliveries: Mapping[Delivery, int] = field(default_factory=dict)
     """The captures by what the client got."""
 
     @property
     def damaged(self) -> int:
         """Captures of which text was lost, changed or misfiled without an error."""
-        return sum(self.got.get(delivery, 0) for delivery in DAMAGED)
+        return sum(self.deliveries.get(delivery, 0) for delivery in DAMAGED)
 
     @property
     def share(self) -> float | None:
@@ -381,12 +381,12 @@ class Library:
 _LEVELS: Final = ("clean", "warning", "error", "unknown", "unread")
 _COUNTS: Final = ", ".join(
     [f"count(*) FILTER (c.verdict = '{level}')" for level in _LEVELS]
-    + [f"count(*) FILTER (c.got = '{delivery}')" for delivery in Delivery]
+    + [f"count(*) FILTER (c.delivery = '{delivery}')" for delivery in Delivery]
 )
 _PATHS: Final = "c.path, c.member, c.number"
 _BAD: Final = [delivery.value for delivery in (*DAMAGED, Delivery.ERROR_REPORTED)]
 _WORST: Final = (
-    f"list_position({_BAD}, c.got) NULLS LAST, "
+    f"list_position({_BAD}, c.delivery) NULLS LAST, "
     "list_position(['error', 'warning', 'unread', 'unknown', 'clean'], c.verdict), c.errors DESC"
 )
 _TYPES: Final = {
@@ -399,7 +399,7 @@ _TYPES: Final = {
 
 
 def _counts(row: Sequence[int]) -> Counts:
-    (clean, warning, error, unknown, unread), got = row[: len(_LEVELS)], row[len(_LEVELS) :]
+    (clean, warning, error, unknown, unread), amounts = row[: len(_LEVELS)], row[len(_LEVELS) :]
     return Counts(
         captures=clean + warning + error + unknown,
         clean=clean,
@@ -407,7 +407,7 @@ def _counts(row: Sequence[int]) -> Counts:
         error=error,
         unknown=unknown,
         unread=unread,
-        got={delivery: amount for delivery, amount in zip(Delivery, got, strict=True) if amount},
+        deliveries={delivery: amount for delivery, amount in zip(Delivery, amounts, strict=True) if amount},
     )
 
 

@@ -63,14 +63,14 @@ def summarise(library: Library, words: str = "") -> Summary:
 
 def headline(counts: Counts) -> str:
     """How many responses are damaged; empty where the rows do not say it."""
-    if not counts.got:
+    if not counts.deliveries:
         return ""
     of = count(counts.captures, "response")
-    undetermined = counts.got.get(Delivery.UNDETERMINED, 0)
+    undetermined = counts.deliveries.get(Delivery.UNDETERMINED, 0)
     doubt = f"; {number(undetermined)} cannot be determined" if undetermined else ""
     if not counts.damaged:
         return f"None of {of} is known to be damaged{doubt}." if doubt else f"None of {of} is damaged."
-    silent = counts.got.get(Delivery.NO_ANSWER, 0)
+    silent = counts.deliveries.get(Delivery.NO_ANSWER, 0)
     without = f", {number(silent)} of them without any answer or error" if silent else ""
     verb = "is" if counts.damaged == 1 else "are"
     return f"{number(counts.damaged)} of {of} {verb} damaged{without}{doubt}."
@@ -280,7 +280,7 @@ def summary_row(summary: Summary, *, groups: tuple[str, Sequence[Group]] | None 
         "complete": summary.complete,
         "captures": summary.counts.captures,
         "verdicts": _levels(summary.counts),
-        "got": {delivery.value: summary.counts.got.get(delivery, 0) for delivery in Delivery},
+        "deliveries": {delivery.value: summary.counts.deliveries.get(delivery, 0) for delivery in Delivery},
         "findings": dict(summary.severities),
         "grouped_by": by,
         "groups": [

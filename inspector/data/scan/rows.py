@@ -203,7 +203,7 @@ def _facts(inspection: Inspection) -> dict[str, Any]:
         "findings": len(inspection.findings),
         "errors": sum(finding.severity is Severity.ERROR for finding in inspection.findings),
         "error": None,
-        "got": delivery_of(inspection).value,
+        "delivery": delivery_of(inspection).value,
     }
 
 

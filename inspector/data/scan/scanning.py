@@ -33,7 +33,7 @@ _EACH_S: Final = 30.0
 """How often rows are written to disk at least: a scan that is killed loses no more."""
 _NAMES: Final = [column.name for column in CAPTURES]
 _LEVEL: Final = _NAMES.index("verdict")
-_GOT: Final = _NAMES.index("got")
+_DELIVERY: Final = _NAMES.index("delivery")
 _ERRORS: Final = _NAMES.index("errors")
 _WORST: Final = 8
 """Damaged captures that the progress names."""
@@ -58,7 +58,7 @@ class Progress:
     errors: int = 0
     """Captures with the verdict error."""
     unread: int = 0
-    got: Counter[str] = field(default_factory=Counter)
+    deliveries: Counter[str] = field(default_factory=Counter)
     """Captures by what the client got."""
     worst: list[Row] = field(default_factory=list)
     """The rows of the worst captures, the worst first."""
@@ -67,7 +67,7 @@ class Progress:
     @property
     def damaged(self) -> int:
         """Captures of which text was lost, changed or misfiled without an error."""
-        return sum(self.got[delivery.value] for delivery in DAMAGED)
+        return sum(self.deliveries[delivery.value] for delivery in DAMAGED)
 
     @property
     def rate(self) -> float | None:
@@ -90,8 +90,8 @@ class Progress:
         self.captures += len(levels) - unread
         self.unread += unread
         self.errors += levels.count(Level.ERROR.value)
-        self.got.update(row[_GOT] for row in rows.captures if row[_GOT] is not None)
-        damaged = [row for row in rows.captures if row[_GOT] in _RANKS]
+        self.deliveries.update(row[_DELIVERY] for row in rows.captures if row[_DELIVERY] is not None)
+        damaged = [row for row in rows.captures if row[_DELIVERY] in _RANKS]
         if damaged:
             self.worst = nsmallest(_WORST, [*self.worst, *damaged], key=_rank)
 
@@ -104,7 +104,7 @@ _RANKS: Final = {delivery.value: rank for rank, delivery in enumerate(DAMAGED)}
 
 
 def _rank(row: Row) -> tuple[int, int]:
-    return _RANKS[row[_GOT]], -row[_ERRORS]
+    return _RANKS[row[_DELIVERY]], -row[_ERRORS]
 
 
 def progress_words(far: Progress) -> str:

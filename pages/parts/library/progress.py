@@ -50,7 +50,10 @@ def _progress(session: Session, job: ScanJob) -> None:
             st.button("Stop", on_click=job.stop, key="library_stop")
         if progress is None or not progress.files:
             return
-        fates = [(sign, words, sum(progress.got[got] for got in gots)) for sign, words, gots in _FATES]
+        fates = [
+            (sign, words, sum(progress.deliveries[delivery] for delivery in deliveries))
+            for sign, words, deliveries in _FATES
+        ]
         fates.append(("–", "could not be read", progress.unread))
         st.html(_bar(progress, [amount for _, _, amount in fates]))
         st.caption(
@@ -63,7 +66,7 @@ def _progress(session: Session, job: ScanJob) -> None:
             [
                 {
                     "worst first": row["name"],
-                    "what your client got": row["got"],
+                    "what your client got": row["delivery"],
                     "what happened": row["sentence"],
                     "version": row["version"] or "",
                 }

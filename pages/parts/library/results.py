@@ -62,7 +62,7 @@ def lead(session: Session, library: Library, query: LibraryQuery, summary: Libra
             st.button("Read the rest", key="library_rest", on_click=resume, args=(session, query.folder))
     if words := _unread(summary):
         st.warning(words, icon=":material/block:")
-    if summary.counts.got and (ignored := library.manifest.ignored):
+    if summary.counts.deliveries and (ignored := library.manifest.ignored):
         listed = ", ".join(f"{number(amount)} {ending}" for ending, amount in sorted(ignored.items()))
         st.caption(f"Left out: {plain(listed)}")
 
@@ -85,13 +85,13 @@ def _reason(error: str) -> str:
 def shares(library: Library, query: LibraryQuery, summary: LibrarySummary) -> None:
     """What the clients got, and how much of each group is damaged; a click on a row keeps its captures."""
     counts = summary.counts
-    if not counts.got:
+    if not counts.deliveries:
         return
     left, right = st.columns([1, 1], gap="medium")
     with left:
         with st.container(key="library_got_head"):
             st.header("What your client got", anchor=False)
-        amounts = {delivery.value: counts.got.get(delivery, 0) for delivery in Delivery}
+        amounts = {delivery.value: counts.deliveries.get(delivery, 0) for delivery in Delivery}
         amounts |= {_NOT_READ: counts.unread}
         most = max([amounts[delivery.value] for delivery in _BARS] or [0]) or 1
         _narrowing(
@@ -107,7 +107,7 @@ def shares(library: Library, query: LibraryQuery, summary: LibrarySummary) -> No
                 if amount
             ],
             [
-                ("verdict", UNREAD) if value == _NOT_READ else ("got", value)
+                ("verdict", UNREAD) if value == _NOT_READ else ("delivery", value)
                 for value, amount in amounts.items()
                 if amount
             ],
@@ -248,7 +248,7 @@ def _nothing(library: Library, query: LibraryQuery) -> None:
     if not query.words or not (total := counts.captures + counts.unread):
         if library.manifest.finished_at is None:
             return
-        st.caption("None of these files is a capture. Drop other files, or type the path of a folder.")
+        st.caption("Nothing in it is a capture. Drop other files, or type the path of a folder.")
         return
     st.caption(f"The scan has {total:,} rows. Remove a condition of the filter, or clear it.")
     st.button("Clear the filter", icon=":material/filter_alt_off:", key="library_clear", on_click=clear)
@@ -258,7 +258,7 @@ def _cells(row: Mapping[str, Any]) -> dict[str, str | int | float | None]:
     return {
         "verdict": _LEVELS.get(row["verdict"], row["verdict"]),
         "file": row["name"],
-        "what your client got": row["got"] or "",
+        "what your client got": row["delivery"] or "",
         "what happened": row["sentence"],
         "version": row["version"] or "",
         "endpoint": row["endpoint"] or "",

@@ -51,10 +51,10 @@ def test_every_dropped_file_is_counted_once(files: dict[str, bytes]) -> None:
     hidden = [name for name in files if name.rpartition("/")[2].startswith(".")]
     assert {row["member"] for row in rows} == set(files) - set(hidden)
     assert sum(left_out.values()) == len(hidden)
-    assert sum(counts.got.values()) + counts.unread == len(rows)
-    others = sum(counts.got.get(delivery, 0) for delivery in Delivery if delivery not in DAMAGED)
+    assert sum(counts.deliveries.values()) + counts.unread == len(rows)
+    others = sum(counts.deliveries.get(delivery, 0) for delivery in Delivery if delivery not in DAMAGED)
     assert counts.damaged + others == counts.captures
-    assert progress.got == Counter({delivery.value: n for delivery, n in counts.got.items()})
+    assert progress.deliveries == Counter({delivery.value: n for delivery, n in counts.deliveries.items()})
     assert progress.unread == counts.unread
     assert all(row["error"] for row in rows if row["verdict"] == "unread")
 

@@ -105,17 +105,17 @@ def test_rows_of_a_scan_before_the_column_was_added_are_read(out: Path, tmp_path
     for table in Table:
         name = f"{table.value}-{part}.parquet"
         rows = pq.read_table(out / name)
-        pq.write_table(rows.drop_columns(["got"]) if table is Table.CAPTURES else rows, tmp_path / name)
+        pq.write_table(rows.drop_columns(["delivery"]) if table is Table.CAPTURES else rows, tmp_path / name)
     with Library(tmp_path) as before, Library(out) as now:
         assert before.counts().captures == now.counts().captures
-        assert before.counts().got == {}
+        assert before.counts().deliveries == {}
         assert summarise(before).headline == ""
-        assert {row["got"] for row in before.rows(limit=None)} == {None}
+        assert {row["delivery"] for row in before.rows(limit=None)} == {None}
 
 
 def counted(captures: int, **levels: int) -> Counts:
     none = dict.fromkeys(("clean", "warning", "error", "unknown", "unread"), 0)
-    return Counts(captures=captures, **(none | levels), got={})
+    return Counts(captures=captures, **(none | levels), deliveries={})
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ export interface UnsentCell {
   kind: "gap" | "token" | "header";
   id: number | null;
   text: string;
-  /** What stands in the cell where it has no text. */
+  /** The words in a cell without text. */
   label: string;
   /** What it is, in a sentence. */
   words: string;
