@@ -15,7 +15,7 @@ SCAN = ("duckdb", "fsspec", "pyarrow")
 PAGES = ("streamlit", "plotly", "pandas", *SCAN)
 """What the pages need: the extra `ui`. A checkout installs both with the rest of requirements.txt."""
 
-EXTRAS = {"ray": SCAN, "otel": ()}
+EXTRAS = {"ray": SCAN, "otel": (), "mcp": ()}
 """Each has a file of its own, requirements-NAME.txt, and needs these of requirements.txt."""
 
 
