@@ -14,18 +14,18 @@ import sys
 from typing import Any
 
 import uvicorn
-from launcher import die_with_parent  # type: ignore[import-not-found]
-from mcp.server.lowlevel import Server  # type: ignore[import-not-found]
-from mcp.server.sse import SseServerTransport  # type: ignore[import-not-found]
+from launcher import die_with_parent
+from mcp.server.lowlevel import Server
+from mcp.server.sse import SseServerTransport
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 
 try:
-    from mcp import types  # type: ignore[import-not-found]
+    from mcp import types
 except ImportError:
-    import mcp_types as types  # type: ignore[import-not-found]
+    import mcp_types as types
 
 
 TOOLS = {
@@ -67,11 +67,11 @@ def server(name: str) -> Any:
     if hasattr(Server, "list_tools"):
         made = Server(name, instructions=f"The lab's {name}.")
 
-        @made.list_tools()  # type: ignore[untyped-decorator]
+        @made.list_tools()
         async def list_tools() -> list[Any]:
             return tools_of(name)
 
-        @made.call_tool(validate_input=False)  # type: ignore[untyped-decorator]
+        @made.call_tool(validate_input=False)
         async def call_tool(tool: str, arguments: dict[str, Any]) -> list[Any]:
             return [types.TextContent(type="text", text=answer(tool, arguments))]
 
