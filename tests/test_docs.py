@@ -3,12 +3,17 @@
 import re
 import shlex
 from collections.abc import Iterator
+from glob import glob
+from itertools import dropwhile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.applications import Starlette
 
 from inspector.cli import main
+from inspector.commands.options import Command
+from inspector.commands.program import Program
 from inspector.commands.table import PROGRAM
 from inspector.files.store import builtin, load
 from inspector.net.playback import PlaybackSettings, playback_routes
@@ -130,28 +135,6 @@ def test_programs_in_the_docs_run(
     exec(compile(program, f"docs/{page}.md", "exec"), {"__name__": page})  # noqa: S102 -- our own docs
 
 
-def test_the_guide_runs_from_top_to_bottom(
-    playback: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """docs/start.md, with the built-in server in place of the reader's."""
-    monkeypatch.chdir(tmp_path)
-    text = (ROOT / "docs" / "start.md").read_text("utf-8")
-    blocks = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
-    lines = [
-        line for block in blocks for line in block.splitlines() if line.startswith("python -m inspector")
-    ]
-    assert len(lines) > 5
-    for line in lines:
-        words = shlex.split(re.sub(r"http://localhost:800[01]", playback, line))[3:]
-        assert main(words) in {0, 1}, capsys.readouterr().err
-    assert {path.name for path in tmp_path.iterdir()} >= {
-        "first.jsonl",
-        "broken.html",
-        "broken.md",
-        "shared.jsonl",
-    }
-
-
 LINKED = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
@@ -163,6 +146,114 @@ LINKED += [
     ROOT / "fixtures" / "README.md",
     ROOT / "monitoring" / "witness" / "README.md",
 ]
+
+
+NOT_RUN = {
+    "python -m inspector lab": "starts real servers: pytest lab/lab_tests -m vllm",
+    "python -m inspector tap": "runs until it is stopped: tests/net/tap",
+    "python -m inspector canary": "runs until it is stopped: tests/fleet/watch",
+    "python -m inspector play": "runs until it is stopped; its server answers these blocks",
+    "python -m inspector scan": "reads folders and an object store of the reader: tests/data/scan",
+    "curl": "asks a server of the reader",
+    "pip install": "installs from the index: .ci/run",
+    "streamlit run": "runs until it is stopped: tests/browser",
+    "pytest": "runs these tests: .ci/run",
+    "python -m pytest": "runs these tests: .ci/run",
+    "python -m venv": ".ci/run",
+    ".": "enters a virtual environment",
+    "npm": ".ci/run",
+    ".ci/coverage": ".ci/run",
+    "export": "a variable for the commands below it",
+    "python -m bench": "measures for minutes",
+    "python -m tools": "needs files of the reader: tests/tools",
+    "python -c": "reads what the lab prints",
+    "python my_program.py": "the reader's program",
+    "grep": "reads what a server prints",
+    "vllm": "a vLLM with a GPU; pytest lab/lab_tests -m vllm starts real ones with these flags",
+    "guidellm": "a benchmark that is not installed",
+    "inspect eval": "a benchmark that is not installed",
+    "promptfoo": "a benchmark that is not installed",
+    "duckdb": "a program that is not installed",
+}
+"""How commands of `sh` blocks begin that are not run, and why; ours are parsed all the same."""
+
+
+def shell_commands(text: str) -> Iterator[list[str]]:
+    """The words of each command in the `sh` blocks, without variables before it and a file behind it."""
+    for block in re.findall(r"^ *```sh\n(.*?)```", text, re.DOTALL | re.MULTILINE):
+        text = re.sub(r" +# .*", "", block).replace("\\\n", " ")
+        lexer = shlex.shlex(text, posix=True, punctuation_chars="&|>\n")
+        lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t", True, ""
+        words: list[str] = []
+        for word in [*lexer, "\n"]:
+            if set(word) <= set("&|\n"):
+                command = list(dropwhile(lambda word: re.match(r"[A-Z_]+=", word), words))
+                if command:
+                    yield command[: command.index(">")] if ">" in command else command
+                words = []
+            else:
+                words.append(word)
+
+
+def ours(command: list[str]) -> list[str] | None:
+    """What follows the program's name, if it is ours."""
+    if command[0] == "harmony-inspector":
+        return command[1:]
+    return command[3:] if command[:3] == ["python", "-m", "inspector"] else None
+
+
+def why_not_run(command: list[str]) -> str | None:
+    words = " ".join(command)
+    return next(
+        (begin for begin in NOT_RUN if words == begin or words.startswith((f"{begin} ", f"{begin}."))), None
+    )
+
+
+SHELL = [
+    (path.relative_to(ROOT).as_posix(), commands)
+    for path in LINKED
+    if (commands := list(shell_commands(path.read_text("utf-8"))))
+]
+
+
+def test_commands_that_are_not_run_are_listed_with_the_reason() -> None:
+    commands = [command for _, commands in SHELL for command in commands]
+    assert [command for command in commands if not ours(command) and not why_not_run(command)] == []
+    assert set(NOT_RUN) == set(filter(None, map(why_not_run, commands))), "no block has the others any more"
+
+
+@pytest.mark.parametrize(("page", "commands"), SHELL, ids=[page for page, _ in SHELL])
+def test_our_commands_in_shell_blocks_parse(page: str, commands: list[list[str]]) -> None:
+    for words in filter(None, map(ours, commands)):
+        command: Command[Any] | Program = PROGRAM
+        while isinstance(command, Program):
+            command = command.load(words.pop(0))
+        command.parsed(page, words)
+
+
+RUN = {page: run for page, commands in SHELL if (run := [it for it in commands if not why_not_run(it)])}
+
+
+@pytest.mark.parametrize("page", RUN)
+def test_shell_blocks_run_from_top_to_bottom(
+    page: str,
+    playback: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """In a folder with captures, with the built-in server in place of the reader's."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "captures").mkdir()
+    for at in ("capture.jsonl", "captures/first.jsonl", "captures/second.jsonl"):
+        (tmp_path / at).write_bytes(
+            (ROOT / "fixtures" / "chat-tool-call-leak-vllm-0.14.1.jsonl").read_bytes()
+        )
+    for command in RUN[page]:
+        words = [re.sub(r"http://\w+:80\d\d", playback, word) for word in ours(command) or []]
+        words = ["playback" if word == "openai/gpt-oss-20b" else word for word in words]
+        expanded = [path for word in words for path in (sorted(glob(word)) if "*" in word else [word])]
+        assert main(expanded) in {0, 1}, (command, capsys.readouterr().err)
 
 
 def anchors(path: Path) -> set[str]:

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shlex
 import subprocess
 import sys
 import sysconfig
@@ -118,15 +117,46 @@ def test_the_lab_is_a_distribution_of_its_own(program: Path, tmp_path: Path) -> 
     assert {row["name"] for row in json.loads(done.stdout)} >= {"plain", "tool_call"}
 
 
-def test_the_guide_works_from_the_wheel(installed: str, program: Path, tmp_path: Path) -> None:
-    """docs/start.md, with the dashboard's built-in server in place of the reader's."""
-    text = (ROOT / "docs" / "start.md").read_text("utf-8")
-    blocks = "".join(re.findall(r"```sh\n(.*?)```", text, re.DOTALL))
-    lines = [line for line in blocks.splitlines() if line.startswith("python -m inspector")]
-    assert len(lines) > 5
-    for line in lines:
-        words = shlex.split(re.sub(r"http://localhost:800[01]", f"{installed}playback", line))[3:]
-        done = subprocess.run(
-            [str(program), *words], cwd=tmp_path, capture_output=True, text=True, check=False
+@pytest.fixture
+def wheel_only(program: Path, tmp_path: Path) -> Callable[..., "subprocess.CompletedProcess[str]"]:
+    """Runs the wheel's Python in an empty folder, where of the checkout only `tests` can be imported."""
+    (tmp_path / "path").mkdir()
+    (tmp_path / "path" / "tests").symlink_to(ROOT / "tests")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "path")}
+    environment["PATH"] = f"{program.parent}{os.pathsep}{environment['PATH']}"
+
+    def run(*words: str) -> "subprocess.CompletedProcess[str]":
+        command = [str(program.with_name("python")), "-P", *words]
+        return subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
         )
-        assert done.returncode in {0, 1}, done.stderr
+
+    where = run("-c", "import inspector; print(inspector.__file__)").stdout
+    assert Path(where).is_relative_to(program.parent.parent)
+    return run
+
+
+def test_the_docs_are_true_of_the_wheel(
+    wheel_only: Callable[..., "subprocess.CompletedProcess[str]"], program: Path, tmp_path: Path
+) -> None:
+    """All that tests/test_docs.py and the examples of the library do, with the lab installed beside it."""
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    lab = ["install", "--no-build-isolation", "--no-deps", "--force-reinstall", str(ROOT / "lab")]
+    subprocess.run([*pip, "--python", str(program.with_name("python")), *lab], check=True)
+    (tmp_path / "pytest.ini").write_text("[pytest]")
+    done = wheel_only(
+        *("-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "pytest.ini", "--import-mode=importlib"),
+        str(ROOT / "tests" / "test_docs.py"),
+        f"{ROOT / 'tests' / 'test_surface.py'}::test_the_examples_of_the_library_print_what_the_docs_show",
+    )
+    assert done.returncode == 0, done.stdout[-3000:]
+
+
+def test_the_example_of_the_plugin_finds_the_client_that_breaks(
+    wheel_only: Callable[..., "subprocess.CompletedProcess[str]"], tmp_path: Path
+) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "pytest.md").read_text("utf-8"), re.DOTALL)
+    for number, block in enumerate(blocks):
+        (tmp_path / f"test_{number}.py").write_text(block)
+    done = wheel_only("-m", "pytest", "-q", "-p", "no:cacheprovider", ".", "--ignore", "path")
+    assert re.search(r"^4 failed, 5 passed", done.stdout, re.MULTILINE), done.stdout[-3000:]
