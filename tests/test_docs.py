@@ -158,7 +158,6 @@ NOT_RUN = {
     "pip install": "installs from the index: .ci/run",
     "streamlit run": "runs until it is stopped: tests/browser",
     "pytest": "runs these tests: .ci/run",
-    "python -m pytest": "runs these tests: .ci/run",
     "python -m venv": ".ci/run",
     ".": "enters a virtual environment",
     "npm": ".ci/run",
@@ -173,6 +172,7 @@ NOT_RUN = {
     "guidellm": "a benchmark that is not installed",
     "inspect eval": "a benchmark that is not installed",
     "promptfoo": "a benchmark that is not installed",
+    "litellm": "a proxy that is not installed",
     "duckdb": "a program that is not installed",
 }
 """How commands of `sh` blocks begin that are not run, and why; ours are parsed all the same."""
