@@ -2,9 +2,11 @@
 
     python -m tools.take_screenshots
 
-Starts the app on a free port and drives Chromium; needs what requirements-dev.txt brings, and chromium.
+Starts the app on a free port and drives Chromium; needs what requirements-dev.txt brings, chromium, and for
+the notebook `pip install nbconvert ipykernel`.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -12,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 import httpx
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, ViewportSize, sync_playwright
 
 from tests.support.listening import free_port
 
@@ -63,6 +65,39 @@ def shoot_table(page: Page, address: str, name: str) -> None:
     page.screenshot(path=SCREENSHOTS / f"{name.partition('?')[0]}.png")
 
 
+CELL = (
+    'import inspector\n\ninspector.inspect(inspector.load("fixtures/chat-tool-call-leak-vllm-0.14.1.jsonl"))'
+)
+NOTEBOOK = {
+    "nbformat": 4,
+    "nbformat_minor": 5,
+    "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}},
+    "cells": [
+        {
+            "cell_type": "code",
+            "id": "leak",
+            "metadata": {},
+            "source": CELL,
+            "outputs": [],
+            "execution_count": None,
+        }
+    ],
+}
+
+
+def shoot_notebook(page: Page) -> None:
+    """An inspection as the last line of a cell, run by a kernel."""
+    command = [sys.executable, "-m", "nbconvert", "--execute", "--to", "html", "--stdin", "--stdout"]
+    run = subprocess.run(
+        command, cwd=ROOT, input=json.dumps(NOTEBOOK).encode(), stdout=subprocess.PIPE, check=True
+    )
+    page.route("https://**", lambda route: route.abort())
+    page.set_content(run.stdout.decode())
+    page.frame_locator("iframe").locator("canvas").first.wait_for()
+    page.wait_for_timeout(1_000)
+    page.locator(".jp-Cell").first.screenshot(path=SCREENSHOTS / "notebook.png")
+
+
 def main() -> None:
     """Take them all."""
     port = free_port()
@@ -98,6 +133,8 @@ def main() -> None:
                 for name in ("matrix?endpoint=chat&interval=3", "library"):
                     shoot_table(page, f"http://127.0.0.1:{port}", name)
                 page.close()
+                viewport = ViewportSize(width=1100, height=900)
+                shoot_notebook(chromium.new_page(viewport=viewport, reduced_motion="reduce"))
                 chromium.close()
         finally:
             app.terminate()
