@@ -6,12 +6,9 @@ from inspector.files.importers import IMPORTERS
 
 
 def importers_table() -> str:
-    """The formats, their usual suffixes, and what they become, as a Markdown table."""
-    rows = (
-        f"| {row.files} | {' '.join(f'`{suffix}`' for suffix in row.suffixes)} | {row.becomes} |"
-        for row in IMPORTERS
-    )
-    return "\n".join(["| file | usual suffixes | becomes |", "|---|---|---|", *rows])
+    """The formats and what they become, as a Markdown table."""
+    rows = (f"| {row.files} | {row.becomes} |" for row in IMPORTERS)
+    return "\n".join(["| file | becomes |", "|---|---|", *rows])
 
 
 if __name__ == "__main__":
