@@ -7,7 +7,7 @@ A SERVER is a release and flags of its own. Every server gets the same requests,
 number of streams at once: those of `probe`, whose responses are audited, then one long request per stream,
 recorded as the Live page records it and followed on the feed that the browser reads (docs/probe.md).
 
-Each endpoint and number of streams of a server is a row, printed and written to rows.jsonl as soon as it is known:
+Each endpoint and number of streams of a server is a row, printed and written to rows.jsonl at once:
 
     server, command, gpu, model, endpoint, streams    what was measured
     probe                  what `probe --json` prints, with tokens per second of all streams together
@@ -16,7 +16,7 @@ Each endpoint and number of streams of a server is a row, printed and written to
     live.lost_by_server    tokens that the server counted in `usage` and sent no ID of
     live.lost_by_us        tokens that arrived and are not in the file or not on the feed
     live.failures          how long responses failed, or that they were stopped at the time limit
-    trouble                why a server did not start, or could no longer be reached; replaces the measurements
+    trouble                why a server did not start, or could no longer be reached; then no measurements
 """
 
 import argparse
