@@ -12,6 +12,7 @@ from inspector.capture.capture import Capture
 from inspector.capture.errors import InspectorError
 from inspector.capture.formats import count, duration
 from inspector.commands.options import Command, flag, option
+from inspector.commands.progress import in_turn
 from inspector.commands.shared import (
     FailOn,
     WithIssues,
@@ -25,7 +26,7 @@ from inspector.commands.shared import (
     one_on_standard_output,
     write_text,
 )
-from inspector.commands.terminal import print_json, say, tell
+from inspector.commands.terminal import Heading, Verdict, print_json, say, tell
 from inspector.files.importers import FORMATS
 from inspector.inspection.inspection import Inspection, inspect
 from inspector.views.audit_result import AuditResult
@@ -77,7 +78,7 @@ def run(options: Audit) -> int:
     one_on_standard_output(json=options.json, junit=options.junit, sarif=options.sarif)
     inspections: list[Inspection] = []
     unread: list[tuple[str, str]] = []
-    for file in options.files:
+    for file in in_turn(options.files):
         try:
             of_file = [
                 inspect(capture, name=name, truth=_truth(options.truth, capture, name))
@@ -161,7 +162,11 @@ def _lines(result: AuditResult, *, everything: bool) -> list[str]:
             facts.append(f"up to {most:,} tokens per event")
     if metrics.first_token_s is not None:
         facts.append(f"first token {duration(metrics.first_token_s)}")
-    lines = [result.name, f"  {result.level.upper()}: {result.headline_with_prompt}", f"  {result.fault}"]
+    lines = [
+        Heading(result.name),
+        Verdict(f"  {result.level.upper()}: {result.headline_with_prompt}"),
+        f"  {result.fault}",
+    ]
     lines += advice_lines(inspection.advice, whole=everything, alternatives=result.alternatives)
     if result.readable:
         lines.append(f"  {result.readable}")
@@ -171,7 +176,7 @@ def _lines(result: AuditResult, *, everything: bool) -> list[str]:
     ):
         finding = group[0]
         words = finding_words(finding)
-        lines.append(f"  {finding.severity:7} {words['title']}: {words['line']}")
+        lines.append(Verdict(f"  {finding.severity:7} {words['title']}: {words['line']}"))
         if rest := rest_words(group):
             lines.append(f"          {rest}; --all lists them")
         if finding.known_issues:
@@ -180,7 +185,7 @@ def _lines(result: AuditResult, *, everything: bool) -> list[str]:
     if result.prompt is not None and (differences := result.prompt.differences):
         lines.append(f"  prompt ({count(len(result.prompt.ids), 'token')}):")
         lines.extend(
-            f"  {difference.severity:7} {difference_sentence(difference)}"
+            Verdict(f"  {difference.severity:7} {difference_sentence(difference)}")
             for difference in differences[:_SHOWN]
         )
         if (more := len(differences) - _SHOWN) > 0:

@@ -12,6 +12,7 @@ from inspector.capture.errors import InspectorError
 from inspector.capture.formats import count
 from inspector.commands.asking import AskedServer, Request, request_of, server_of
 from inspector.commands.options import Command, flag, option, required
+from inspector.commands.progress import progress
 from inspector.commands.redact import redacting
 from inspector.commands.terminal import say, tell
 from inspector.commands.watching import Time, Watched, watching
@@ -77,9 +78,12 @@ def run(options: CanaryOptions) -> int:
         try:
             while not stopping.is_set():
                 began = time.monotonic()
-                canary.once()
                 if options.once:
+                    with progress() as step:
+                        step("waiting for the responses")
+                        canary.once()
                     break
+                canary.once()
                 stopping.wait(max(0.0, options.every - (time.monotonic() - began)))
         finally:
             for number, handler in before.items():

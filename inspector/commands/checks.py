@@ -5,7 +5,7 @@ from typing import Protocol, TypeVar
 
 from inspector.capture.formats import number
 from inspector.commands.shared import FailOn, fails
-from inspector.commands.terminal import aligned, say
+from inspector.commands.terminal import Heading, Row, Verdict, aligned, say
 from inspector.data.lint import Advice
 
 K = TypeVar("K", bound=str)
@@ -35,11 +35,11 @@ def report_lines(
 
     `unlisted` says how many rows are not listed; empty if all are.
     """
-    yield report.name
-    yield f"  {report.level.upper()}: {report.sentence}"
+    yield Heading(report.name)
+    yield Verdict(f"  {report.level.upper()}: {report.sentence}")
     yield f"  {report.taken}"
     if len(rows) > 1:
-        yield from (f"  {line}" for line in aligned(rows))
+        yield from (Row(f"  {line}") for line in aligned(rows))
     if unlisted:
         yield f"  {unlisted} not listed; see --max-findings"
     for key, amount in sorted(counts.items(), key=lambda pair: -pair[1]):

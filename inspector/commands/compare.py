@@ -8,8 +8,9 @@ from inspector.capture.errors import InspectorError, StoreError
 from inspector.capture.formats import clip, figure
 from inspector.commands.asking import Connection, Request, request_of, server_of
 from inspector.commands.options import Command, option
+from inspector.commands.progress import in_turn, progress
 from inspector.commands.shared import as_json, captures, one_capture
-from inspector.commands.terminal import print_json, printable, say, tell
+from inspector.commands.terminal import Heading, print_json, printable, say, tell
 from inspector.inspection.compare import (
     Comparison,
     Outcome,
@@ -74,13 +75,15 @@ def asked(options: Asked, servers: tuple[str, str]) -> Trial:
         for address, model in zip(servers, (options.model[0], options.model[-1]), strict=True)
     )
     trial = registry.start_trial(left, right, runs=options.runs)
-    try:
-        for run in trial.runs:
-            registry.wait(run)
-    except KeyboardInterrupt:
-        trial.stop()
-        for run in trial.runs:
-            registry.wait(run, 5.0)
+    with progress() as step:
+        step(lambda: f"{sum(run.ended.is_set() for run in trial.runs)} of {len(trial.runs)} responses")
+        try:
+            for run in trial.runs:
+                registry.wait(run)
+        except KeyboardInterrupt:
+            trial.stop()
+            for run in trial.runs:
+                registry.wait(run, 5.0)
     for run in trial.runs:
         if run.trouble:
             raise StoreError(run.trouble)
@@ -133,10 +136,10 @@ def run(options: Compare) -> int:
     if len(options.files) < 2:
         raise InspectorError("compare needs at least two captures")
     if len(options.files) == 2:
-        left, right = (_inspected(file) for file in options.files)
+        left, right = map(_inspected, in_turn(options.files))
         return _print_pair(compare(left, right), as_json=options.json)
     reference = _inspected(options.files[0])
-    candidates = [inspection for file in options.files[1:] for inspection in _all(file)]
+    candidates = [inspection for file in in_turn(options.files[1:]) for inspection in _all(file)]
     comparisons = compare_all(reference, candidates)
     if options.json:
         print_json([comparison_row(comparison) for comparison in comparisons])
@@ -158,7 +161,8 @@ def _all(file: str) -> Iterator[Inspection]:
 
 def _run_repeats(options: Compare) -> int:
     left, right = (
-        [inspection for file in files for inspection in _all(file)] for files in (options.left, options.right)
+        [inspection for file in in_turn(files) for inspection in _all(file)]
+        for files in (options.left, options.right)
     )
     return _print_repeats(left, right, as_json=options.json)
 
@@ -222,7 +226,7 @@ def _run_lines(left: list[Inspection], right: list[Inspection]) -> Iterator[str]
 
 
 def _lines(comparison: Comparison) -> Iterator[str]:
-    yield printable(comparison.sentence)
+    yield Heading(comparison.sentence)
     yield f"  {printable(comparison.why)}"
     yield f"  left   {_side(comparison.left)}"
     yield f"  right  {_side(comparison.right)}"

@@ -9,8 +9,9 @@ from typing import Any, Final, cast
 
 from inspector.capture.errors import StoreError
 from inspector.commands.options import Command, flag, option
+from inspector.commands.progress import progress
 from inspector.commands.shared import WithIssues, advice_lines, as_json, path_of
-from inspector.commands.terminal import print_json, say
+from inspector.commands.terminal import Heading, print_json, say
 from inspector.files.compression import HEAD, decompress
 from inspector.files.store import read_at_most
 from inspector.inspection.triage import may_be_capture, most_bytes, of_content, of_lines
@@ -67,7 +68,9 @@ def _diagnosis(file: str) -> Diagnosis:
             f"echo {shlex.quote(file)} | python -m inspector diagnose"
         )
     try:
-        with io.BufferedReader(path.open("rb", buffering=0), HEAD) as opened:
+        with path.open("rb", buffering=0) as raw, io.BufferedReader(raw, HEAD) as opened, progress() as step:
+            size = max(path.stat().st_size, 1)
+            step(lambda: f"{min(raw.tell() / size, 1):.0%} of {file}")
             return _stream(opened, file)
     except OSError as error:
         raise StoreError(
@@ -91,7 +94,7 @@ def _stream(file: "io.BufferedReader[Any]", name: str) -> Diagnosis:
 
 def _lines(name: str, diagnosis: Diagnosis, *, whole: bool, around: bool) -> Iterator[str]:
     """The lines of the report; without `whole` at most `_LINES_SHOWN`."""
-    lines = [name, f"  {_opening(diagnosis)}"]
+    lines = [Heading(name), f"  {_opening(diagnosis)}"]
     lines += _context(diagnosis)
     lines += advice_lines(diagnosis.advice, whole=whole, reasons=True)
     if diagnosis.route is not None:

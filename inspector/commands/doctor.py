@@ -5,8 +5,9 @@ from typing import Any, Final
 from inspector.capture.errors import ConnectionFailed
 from inspector.commands.asking import AskedServer, server_of
 from inspector.commands.options import Command, flag, option
+from inspector.commands.progress import progress
 from inspector.commands.shared import as_json
-from inspector.commands.terminal import print_json, printable, say
+from inspector.commands.terminal import Heading, Verdict, print_json, say
 from inspector.fleet.doctor import CheckState, Checkup, check_server
 from inspector.matrix.checkup import CheckupRow, checkup_rows, fault_rows, release_rows
 
@@ -34,7 +35,10 @@ class Doctor(AskedServer):
 
 def run(options: Doctor) -> int:
     """Check one server."""
-    checkup = check_server(server_of(options, options.base_url), model=options.model)
+    server = server_of(options, options.base_url)
+    with progress() as step:
+        step(f"checking {server.v1}")
+        checkup = check_server(server, model=options.model)
     unreachable = checkup.checks[0].state is CheckState.FAILED
     if options.json:
         print_json(_row(checkup))
@@ -62,8 +66,8 @@ def _row(checkup: Checkup) -> dict[str, Any]:
 
 
 def _lines(checkup: Checkup, *, every_fault: bool) -> list[str]:
-    version, model = printable(checkup.version or "unknown"), printable(checkup.model or "-")
-    lines = [f"{checkup.address}  version {version}  model {model}", checkup.sentence]
+    version, model = checkup.version or "unknown", checkup.model or "-"
+    lines = [Heading(f"{checkup.address}  version {version}  model {model}"), checkup.sentence]
     for row in checkup_rows(checkup):
         lines.extend(_line(row))
         if row.name == "known faults" and not every_fault:
@@ -75,9 +79,9 @@ def _lines(checkup: Checkup, *, every_fault: bool) -> list[str]:
 
 def _line(row: CheckupRow) -> list[str]:
     bullet = _NOTE if row.state is None else _BULLETS[row.state]
-    lines = [f"  {bullet}  {row.name}: {printable(row.says)}"]
+    lines: list[str] = [Verdict(f"  {bullet}  {row.name}: {row.says}")]
     if row.change:
-        lines.append(f"           change: {printable(row.change)}")
+        lines.append(f"           change: {row.change}")
     return lines
 
 

@@ -4,9 +4,10 @@ from typing import Any, Final
 
 from inspector.capture.errors import InspectorError
 from inspector.commands.options import Command, Options, flag, option
+from inspector.commands.progress import progress
 from inspector.commands.scan import scan_folder
 from inspector.commands.shared import Number, as_json, write_text
-from inspector.commands.terminal import print_json, say
+from inspector.commands.terminal import Heading, Verdict, print_json, say
 from inspector.data.scan import GROUPS, SORTS, Library, row_lines, summarise, summary_lines, summary_row
 from inspector.views.spreadsheets import csv_text
 
@@ -45,7 +46,9 @@ def run(options: Query) -> int:
     """Query and print."""
     if options.json and options.csv == "-":
         raise InspectorError("only one of --json and --csv - can go to standard output; give --csv a file")
-    with Library(scan_folder(options.folder)) as library, library.within():
+    folder = scan_folder(options.folder)
+    with progress() as step, Library(folder) as library, library.within():
+        step(f"reading {folder}")
         summary = summarise(library, options.filter)
         groups = (options.group_by, library.groups(options.group_by, options.filter))
         rows = library.rows(
@@ -66,7 +69,8 @@ def run(options: Query) -> int:
     elif options.csv != "-":
         say(summary_lines(summary, groups=groups))
         for row in listed:
-            say(["", *row_lines(row, findings.get(row["id"], []))])
+            place, *lines = row_lines(row, findings.get(row["id"], []))
+            say(["", Heading(place), *map(Verdict, lines)])
     return 0
 
 

@@ -8,6 +8,7 @@ from inspector.capture.errors import InspectorError
 from inspector.capture.formats import clip, count, number
 from inspector.commands.checks import exit_code, report_lines, say_reports
 from inspector.commands.options import Command, Options, flag, option, required
+from inspector.commands.progress import in_turn
 from inspector.commands.shared import FailOn, Number, as_json, exit_level, one_on_standard_output, write_text
 from inspector.commands.terminal import print_json, tell
 from inspector.data.lint import RULES, Column, Form, LintReport, Rule, lint
@@ -57,7 +58,7 @@ def run(options: Lint) -> int:
     }
     columns = [Column(name, form) for form in Form for name in by_form[form]]
     reports: list[LintReport] = []
-    for file in options.files:
+    for file in in_turn(options.files):
         try:
             reports.append(
                 lint(file, columns=columns, training=options.training, max_findings=options.max_findings)

@@ -34,7 +34,7 @@ from typing import (
     get_type_hints,
 )
 
-from inspector.commands.terminal import Parser
+from inspector.commands.terminal import ColorWhen, Parser, use_color
 
 T = TypeVar("T")
 P = TypeVar("P", bound=ArgumentParser)
@@ -94,6 +94,7 @@ def required(help: str, metavar: str | None = None, **details: Unpack[Details]) 
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(option, flag, required))
+@dataclass(frozen=True, kw_only=True)
 class Options:
     """The options of a command, or a group that commands share; each subclass is a frozen dataclass."""
 
@@ -101,6 +102,8 @@ class Options:
     about: ClassVar[str] = ""
     needs: ClassVar[Sequence[str]] = ()
     """Texts of `one_of`: one of these options must be given."""
+
+    color: ColorWhen = option("colours: auto is on a terminal, unless NO_COLOR or FORCE_COLOR is set", "auto")
 
     def __init_subclass__(cls, title: str = "", about: str = "", needs: Sequence[str] = ()) -> None:
         cls.title, cls.about, cls.needs = title, about, needs
@@ -150,15 +153,17 @@ class Command(Generic[O]):
 
     def __call__(self, prog: str, words: Sequence[str]) -> int:
         """Run with these words; the exit code."""
-        return self.run(self.parsed(prog, words))
+        options = self.parsed(prog, words)
+        use_color(options.color)
+        return self.run(options)
 
 
 def _groups(options: type[Options]) -> Iterator[tuple[type[Options], list[tuple[Field[Any], Any]]]]:
-    """The fields of the command itself with their types, then those of each base."""
+    """The fields of the command itself with their types, those of each base, and those of all commands."""
     hints = get_type_hints(options, include_extras=True)
-    left = {entry.name: entry for entry in fields(options)}  # type: ignore[arg-type]
-    for group in (options, *options.__bases__):
-        classes = (group,) if group is options else group.__mro__
+    left = {entry.name: entry for entry in fields(options)}
+    for group in dict.fromkeys((options, *options.__bases__, Options)):
+        classes = (group,) if group in (options, Options) else group.__mro__[: group.__mro__.index(Options)]
         names = [name for part in classes for name in get_annotations(part) if name in left]
         yield group, [(left.pop(name), hints[name]) for name in dict.fromkeys(names)]
 

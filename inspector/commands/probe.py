@@ -5,7 +5,6 @@ import json
 import os
 import re
 import secrets
-import sys
 from argparse import ArgumentTypeError
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -23,9 +22,10 @@ from inspector.commands.asking import (
     usual_request,
 )
 from inspector.commands.options import Command, Options, Value, flag, option
+from inspector.commands.progress import progress
 from inspector.commands.redact import redacting
 from inspector.commands.shared import Share, as_json, one_on_standard_output, write_text
-from inspector.commands.terminal import print_json, redraw, say, tell
+from inspector.commands.terminal import print_json, say, tell
 from inspector.fleet.probe import (
     BUILT_IN,
     EXPORTS,
@@ -57,8 +57,6 @@ _AMOUNT: Final = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)([kM]?) ?(requests?|
 _UNITS: Final = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 _REPEAT: Final = 20
 _AT_MOST_WITH_RATE: Final = 256
-_TERMINAL_EACH_S: Final = 0.5
-_LOG_EACH_S: Final = 10.0
 
 _EXAMPLE: Final = """example:
   python -m inspector probe --base-url http://localhost:8000/v1 --endpoint responses \\
@@ -218,13 +216,9 @@ async def _probed(options: ProbeOptions, plan: Plan) -> Probe:
     probe = await plan.prepared()
     if probe.rows and not options.quiet:
         tell(f"{plan.folder}: resuming after {len(probe.rows):,} requests")
-    telling = None if options.quiet else asyncio.create_task(_tell(probe))
-    try:
+    with progress(quiet=options.quiet, log=True) as step:
+        step(lambda: progress_line(probe.progress()))
         await probe.run()
-    finally:
-        if telling is not None:
-            telling.cancel()
-            await asyncio.gather(telling, return_exceptions=True)
     return probe
 
 
@@ -269,24 +263,6 @@ def _folder(options: _Output) -> Path:
         return Path(options.out)
     moment = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     return Path(os.environ.get(FOLDER_VARIABLE, "captures")) / f"probe-{moment}-{secrets.token_hex(2)}"
-
-
-async def _tell(probe: Probe) -> None:
-    """Say how far it is: in place on a terminal, in a line now and then elsewhere."""
-    width = 0
-    terminal = sys.stderr.isatty()
-    try:
-        while True:
-            await asyncio.sleep(_TERMINAL_EACH_S if terminal else _LOG_EACH_S)
-            line = progress_line(probe.progress())
-            if terminal:
-                width = redraw(line, width)
-            else:
-                tell(line)
-    finally:
-        if terminal and width:
-            redraw("", width)
-            redraw("", 0)
 
 
 def _endpoints(names: Sequence[str]) -> list[Endpoint]:

@@ -7,8 +7,9 @@ from typing import Final
 from inspector.capture.errors import ConnectionFailed, StoreError
 from inspector.commands.asking import AskedServer, Request, request_of, server_of
 from inspector.commands.options import Command, option, required
+from inspector.commands.progress import progress
 from inspector.commands.redact import fresh, redacting
-from inspector.commands.terminal import say, tell
+from inspector.commands.terminal import Verdict, say, tell
 from inspector.files.store import save
 from inspector.inspection.inspection import inspect
 from inspector.inspection.masking import masked
@@ -52,13 +53,15 @@ def run(options: Record) -> int:
         runs = list(registry.start_both(server, request, paths=files))
     else:
         runs = [registry.start(server, request, path=None if options.redact_text else paths[0])]
-    try:
-        for live_run in runs:
-            registry.wait(live_run)
-    except KeyboardInterrupt:
-        for live_run in runs:
-            live_run.stop()
-            registry.wait(live_run, 5.0)
+    with progress() as step:
+        step(lambda: f"{sum(len(live_run.events) for live_run in runs):,} events")
+        try:
+            for live_run in runs:
+                registry.wait(live_run)
+        except KeyboardInterrupt:
+            for live_run in runs:
+                live_run.stop()
+                registry.wait(live_run, 5.0)
     for live_run in runs:
         if live_run.trouble:
             raise StoreError(live_run.trouble)
@@ -79,7 +82,7 @@ def run(options: Record) -> int:
         pace = live_run.pace()
         rate = "" if pace.tokens_per_s is None else f", {pace.tokens_per_s:,.0f} tokens/s"
         say(f"{path}: {len(live_run.events):,} events, {AuditResult(looked).tokens.words}{rate}")
-        say(f"  {looked.verdict.level.upper()}: {looked.verdict.sentence}")
+        say(Verdict(f"  {looked.verdict.level.upper()}: {looked.verdict.sentence}"))
         for note in live_run.outcome.notes:
             say(f"  note: {note}")
         if live_run.outcome.failed:

@@ -8,6 +8,7 @@ from typing import Final
 from inspector.capture.errors import InspectorError, StoreError
 from inspector.capture.formats import count
 from inspector.commands.options import Command, Options, flag, required
+from inspector.commands.progress import in_turn, progress
 from inspector.commands.shared import capture_files, captures
 from inspector.commands.terminal import say, tell
 from inspector.files.store import save
@@ -51,7 +52,7 @@ def fresh() -> Standins:
 
 def run(options: Redact) -> int:
     """Write the copies."""
-    originals = [capture for file in options.files for capture in captures(file)]
+    originals = [capture for file in in_turn(options.files) for capture in captures(file)]
     out = Path(options.out)
     several = len(originals) > 1 or out.is_dir() or options.out.endswith(("/", os.sep))
     targets = [out / _name(name) for name, _ in originals] if several else [out]
@@ -66,13 +67,15 @@ def run(options: Redact) -> int:
         _make_folder(out)
     standins, refused = fresh(), 0
     for (name, capture), target in zip(originals, targets, strict=True):
-        try:
-            copy = masked(capture, standins, name=name)
-        except InspectorError as error:  # the other captures are still redacted
-            tell(f"inspector: {error}")
-            refused += 1
-            continue
-        save(copy, target)
+        with progress() as step:
+            step(name)
+            try:
+                copy = masked(capture, standins, name=name)
+            except InspectorError as error:  # the other captures are still redacted
+                tell(f"inspector: {error}")
+                refused += 1
+                continue
+            save(copy, target)
         findings = count(len(inspect(copy).findings), "finding")
         say(f"{target}: {count(len(copy.events), 'event')}, {findings}, as before")
     return 2 if refused else 0

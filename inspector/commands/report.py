@@ -4,6 +4,7 @@ from typing import Final
 
 from inspector.capture.errors import InspectorError
 from inspector.commands.options import Command, Options, option
+from inspector.commands.progress import progress
 from inspector.commands.shared import capture_files, one_capture, write_text
 from inspector.inspection.compare import compare
 from inspector.inspection.inspection import inspect
@@ -34,16 +35,23 @@ def run(options: Report) -> int:
     """Write the requested reports."""
     if options.html is None and options.markdown is None:
         raise InspectorError("no output selected; use --html FILE, --markdown FILE, or both")
-    name, capture = one_capture(options.file)
-    inspection = inspect(capture, name=name)
-    against = None
-    if options.against is not None:
-        reference_name, reference = one_capture(options.against)
-        against = compare(inspect(reference, name=reference_name), inspection)
+    html = markdown = ""
+    with progress() as step:
+        step(options.file)
+        name, capture = one_capture(options.file)
+        inspection = inspect(capture, name=name)
+        against = None
+        if options.against is not None:
+            reference_name, reference = one_capture(options.against)
+            against = compare(inspect(reference, name=reference_name), inspection)
+        if options.html is not None:
+            html = html_report(inspection, against=against)
+        if options.markdown is not None:
+            markdown = markdown_report(inspection)
     if options.html is not None:
-        write_text(options.html, html_report(inspection, against=against))
+        write_text(options.html, html)
     if options.markdown is not None:
-        write_text(options.markdown, markdown_report(inspection))
+        write_text(options.markdown, markdown)
     return 0
 
 

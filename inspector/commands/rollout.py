@@ -6,6 +6,7 @@ from typing import Final
 from inspector.capture.formats import clip, count, number
 from inspector.commands.checks import exit_code, report_lines, say_reports
 from inspector.commands.options import Command, Options, option, required
+from inspector.commands.progress import progress
 from inspector.commands.shared import FailOn, Number, as_json, exit_level
 from inspector.commands.terminal import print_json
 from inspector.data.rollout import CAUSES, Cause, RolloutReport, check
@@ -46,7 +47,9 @@ class Rollout(Options):
 
 def run(options: Rollout) -> int:
     """Check the recordings."""
-    reports = check(options.files, group=options.group, max_findings=options.max_findings)
+    with progress() as step:
+        step("comparing prompts")
+        reports = check(options.files, group=options.group, max_findings=options.max_findings)
     if options.json:
         rows = [report.as_row for report in reports]
         print_json(rows[0] if len(rows) == 1 else rows)

@@ -1,16 +1,15 @@
 """`scan`: audit thousands of captures into Parquet tables, and summarize them."""
 
 import os
-import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Final
 
 from inspector.capture.formats import count, number
 from inspector.commands.options import Command, Options, flag, option, whole
+from inspector.commands.progress import progress
 from inspector.commands.shared import FailOn, as_json, exit_level
-from inspector.commands.terminal import print_json, redraw, say, tell
+from inspector.commands.terminal import print_json, say
 from inspector.data.scan import Library, Progress, progress_words, scan, summarise, summary_lines, summary_row
 from inspector.data.scan.pooling import Runner
 from inspector.data.scan.reporting import Summary
@@ -27,8 +26,6 @@ that was stopped, run the same command again. Remote places need their fsspec pa
 
 exit codes: 0 no findings at the level of --fail-on, 1 findings, 2 a file cannot be read
 """
-_TERMINAL_EACH_S: Final = 0.5
-_LOG_EACH_S: Final = 10.0
 _ENDINGS: Final = 4
 
 
@@ -61,26 +58,23 @@ class Scan(Options):
 def run(options: Scan) -> int:
     """Scan, print the summary, and exit as `audit` does."""
     out = scan_folder(options.out)
-    printer = _ProgressPrinter(quiet=options.quiet)
-    try:
-        progress = scan(
+    with progress(quiet=options.quiet, log=True) as step:
+        scanned = scan(
             options.places,
             out,
             jobs=options.jobs,
             again=options.again,
             runner=None if options.ray is None else _on_ray(options.ray, options.jobs),
-            tell=printer,
+            tell=lambda far: step(progress_words(far)),
         )
-    finally:
-        printer.end()
     with Library(out, hold=False) as library:
         summary = summarise(library)
         ignored = library.manifest.ignored
     if options.json:
-        row = {"folder": str(out), "scan": _scan_row(progress, ignored), **summary_row(summary)}
+        row = {"folder": str(out), "scan": _scan_row(scanned, ignored), **summary_row(summary)}
         print_json(row)
     else:
-        say([*summary_lines(summary), "", *_scan_lines(progress, ignored, out)])
+        say([*summary_lines(summary), "", *_scan_lines(scanned, ignored, out)])
     return _exit_code(summary, options.fail_on)
 
 
@@ -99,32 +93,6 @@ def scan_folder(folder: str | None) -> Path:
 def default_folder() -> Path:
     """The folder of a scan if none is given."""
     return Path(os.environ.get(FOLDER_VARIABLE, "captures")) / "scan"
-
-
-class _ProgressPrinter:
-    """Prints the progress of a scan: in place on a terminal, elsewhere as a line every ten seconds."""
-
-    def __init__(self, *, quiet: bool) -> None:
-        self._quiet = quiet
-        self._terminal = sys.stderr.isatty()
-        self._width = 0
-        self._last = time.monotonic()
-
-    def __call__(self, progress: Progress) -> None:
-        now = time.monotonic()
-        if self._quiet or now - self._last < (_TERMINAL_EACH_S if self._terminal else _LOG_EACH_S):
-            return
-        self._last = now
-        if self._terminal:
-            self._width = redraw(progress_words(progress), self._width)
-        else:
-            tell(progress_words(progress))
-
-    def end(self) -> None:
-        """Clear the line."""
-        if self._width:
-            redraw("", self._width)
-            redraw("", 0)
 
 
 def _scan_row(progress: Progress, ignored: Mapping[str, int]) -> dict[str, object]:

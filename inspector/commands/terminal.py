@@ -1,14 +1,77 @@
 """All that the commands print, and the parser of their words. It loads nothing of the program.
 
-Only this module prints, so that text of a model, a server or a file name reaches a terminal escaped.
+Only this module prints, so that text of a model, a server or a file name reaches a terminal escaped. The
+class of a line says its style, whose escape sequences are added when its text is escaped.
 """
 
 import json
+import os
+import re
 import sys
 from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import takewhile
-from typing import NoReturn
+from shutil import get_terminal_size
+from typing import Final, Literal, NoReturn
+
+ColorWhen = Literal["auto", "always", "never"]
+
+
+class Heading(str):
+    """A line that names what the lines below it are about: bold."""
+
+    __slots__ = ()
+
+
+class Verdict(str):
+    """A line whose first word is a verdict or a severity: that word has its colour."""
+
+    __slots__ = ()
+
+
+class Row(str):
+    """A row of a table: where it is too wide, it is broken between columns."""
+
+    __slots__ = ()
+
+
+_BOLD, _RED, _GREEN, _YELLOW, _END = (f"\x1b[{code}m" for code in ("1", "31", "32", "33", "0"))
+_COLORS: Final = {
+    "error": _RED,
+    "failed": _RED,
+    "warning": _YELLOW,
+    "clean": _GREEN,
+    "ok": _GREEN,
+}
+_FIRST_WORD: Final = re.compile(r"\w+")
+_INDENT: Final = re.compile(r" *(?:- |[0-9]+\. |[|] )?")
+_WORD: Final = re.compile(r"( *)((?:`[^`]*`|[^ ])+)")
+"""What is not broken: a word, or a command between backticks."""
+_CELL: Final = re.compile(r"( *)((?:[^ ]| (?! ))+)")
+
+
+@dataclass
+class _Screen:
+    color: ColorWhen = "auto"
+    drawn: int = 0
+    """Characters of the line of progress that is on standard error."""
+
+
+_SCREEN: Final = _Screen()
+
+
+def use_color(when: ColorWhen) -> None:
+    """Colour what `say` prints; `auto` is on a terminal, unless NO_COLOR or FORCE_COLOR decides."""
+    _SCREEN.color = when
+
+
+def _colored() -> bool:
+    if _SCREEN.color != "auto":
+        return _SCREEN.color == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (sys.stdout.isatty() and os.environ.get("TERM") != "dumb")
 
 
 class Parser(ArgumentParser):
@@ -47,21 +110,60 @@ def print_json(value: object) -> None:
 
 
 def say(lines: str | Iterable[str]) -> None:
-    """Print one line, or several, on standard output; a line feed inside a line is escaped as well."""
+    """Print one line, or several, on standard output; a line feed inside a line is escaped as well.
+
+    On a terminal long lines are wrapped at its width. Elsewhere each stays one line, as scripts search them.
+    """
+    width = get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
+    colored = _colored()
+    clear()
     for line in (lines,) if isinstance(lines, str) else lines:
-        print(printable(line))
+        shown = list(_wrapped(printable(line), width, _CELL if isinstance(line, Row) else _WORD))
+        if colored and isinstance(line, Heading):
+            shown = [f"{_BOLD}{part}{_END}" for part in shown]
+        elif colored and isinstance(line, Verdict) and (word := _FIRST_WORD.search(shown[0])):
+            color = _COLORS.get(word[0].lower())
+            if color is not None:
+                shown[0] = f"{word.string[: word.start()]}{color}{word[0]}{_END}{word.string[word.end() :]}"
+        print("\n".join(shown))
+
+
+def _wrapped(line: str, width: int, unbroken: re.Pattern[str]) -> Iterator[str]:
+    """A line in parts that fit, but for what is unbroken and longer; all but the first are indented."""
+    if len(line) <= width:
+        yield line
+        return
+    indent = _INDENT.match(line)
+    assert indent is not None  # noqa: S101 -- it matches the empty text too
+    hanging = indent.end() if indent[0].strip() else indent.end() + 2
+    part = ""
+    for gap, word in unbroken.findall(line):
+        if part.strip() and len(part) + len(gap) + len(word) > width:
+            yield part
+            part = " " * hanging + word
+        else:
+            part += gap + word
+    yield part
 
 
 def tell(line: str) -> None:
     """Print one line on standard error, at once: an error or progress."""
+    clear()
     print(printable(line), file=sys.stderr, flush=True)
 
 
-def redraw(line: str, width: int) -> int:
-    """Write a line on standard error over the one before, which had `width` characters; the new width."""
-    escaped = printable(line)
-    print(f"\r{escaped.ljust(width)}", end="", file=sys.stderr, flush=True)
-    return len(escaped)
+def redraw(line: str) -> None:
+    """Write a line of progress on standard error over the one before, as far as the terminal is wide."""
+    shown = printable(line)[: get_terminal_size().columns - 1]
+    print(f"\r{shown.ljust(_SCREEN.drawn)}", end="", file=sys.stderr, flush=True)
+    _SCREEN.drawn = len(shown)
+
+
+def clear() -> None:
+    """Remove the line of progress."""
+    if _SCREEN.drawn:
+        redraw("")
+        redraw("")
 
 
 def print_text(text: str) -> None:

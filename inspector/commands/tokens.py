@@ -11,8 +11,9 @@ from inspector.analysis.reading import Reading, read
 from inspector.capture.errors import InspectorError
 from inspector.capture.formats import count
 from inspector.commands.options import Command, Options, flag, option
+from inspector.commands.progress import progress
 from inspector.commands.shared import capture_files, one_capture
-from inspector.commands.terminal import print_json, say
+from inspector.commands.terminal import Heading, print_json, say
 from inspector.protocol.harmony.text import text_of
 from inspector.views.prompt_rows import prompt_token_rows
 from inspector.views.rows import token_rows
@@ -41,8 +42,10 @@ class Tokens(Options):
 
 def run(options: Tokens) -> int:
     """Print the tokens."""
-    name, capture = one_capture(options.file)
-    reading = read(capture)
+    with progress() as step:
+        step(options.file)
+        name, capture = one_capture(options.file)
+        reading = read(capture)
     if options.prompt:
         return _prompt(name, reading, as_json=options.json)
     choice = next((candidate for candidate in reading.choices if candidate.index == options.choice), None)
@@ -59,8 +62,10 @@ def run(options: Tokens) -> int:
         why = "" if reading.spec.carries_ids else none
         raise InspectorError(f"{name}: no token IDs. {why}{ids_hint(reading)}")
     say(
-        f"{'index':>7} {'id':>7} {'arrival ms':>10} {'event':>6} {'message':>7} "
-        f"{'channel':<11} {'state':<8} text"
+        Heading(
+            f"{'index':>7} {'id':>7} {'arrival ms':>10} {'event':>6} {'message':>7} "
+            f"{'channel':<11} {'state':<8} text"
+        )
     )
     for row in rows:
         arrival = "" if row["arrival_s"] is None else f"{row['arrival_s'] * 1000:.1f}"
@@ -94,7 +99,7 @@ def _prompt(name: str, reading: Reading, *, as_json: bool) -> int:
     say(f"{count(len(prompt.ids), 'token')}, {count(len(prompt.messages), 'message')}. {prompt.sentence}")
     for difference in prompt.differences[1:]:
         say(f"{difference.severity}: {difference_sentence(difference)}")
-    say(f"{'index':>7} {'id':>7} {'message':>7} {'channel':<11} {'state':<8} text")
+    say(Heading(f"{'index':>7} {'id':>7} {'message':>7} {'channel':<11} {'state':<8} text"))
     for row in prompt_token_rows(prompt):
         text = row["text"] or f"({row['bytes'] or 'not in the vocabulary'})"
         say(

@@ -130,6 +130,9 @@ options:
   --groups GROUPS [GROUPS ...]
   --up-to [UP_TO]
   --all
+  --color {auto,always,never}
+                        colours: auto is on a terminal, unless NO_COLOR or
+                        FORCE_COLOR is set (default: auto)
 
 reached:
   where

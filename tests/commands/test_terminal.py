@@ -24,6 +24,7 @@ ATTACK = "\x1b]0;owned\x07\x1b[2J\x9b31m\x7f\u202e\u2066\u200f\ufeff\r\b\x00\ud8
 FORBIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
 )
+COLORS = re.compile("\x1b\\[(?:1|3[123]|0)m")
 STRUCTURE = {"object", "type", "role", "finish_reason", "status"}
 FILES = [row.path for row in builtin() if row.path.suffix != ".gz"]
 
@@ -127,6 +128,19 @@ def test_every_command_over_captures_whose_every_string_is_an_attack(
     harmless(capsys, "library", out, "--rows", "50", "--group-by", "model")
     harmless(capsys, "library", out, "--rows", "50", "--json")
     assert "\\x1b[2J" in harmless(capsys, "library", out, "--csv", "-")
+
+
+def test_colour_adds_nothing_but_its_own_sequences(
+    hostile_files: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words in (("audit", "--all"), ("diagnose",), ("compare", hostile_files[0]), ("tokens",)):
+        for file in hostile_files:
+            plain, colored = (
+                printed(capsys, words[0], *words[1:], file, "--color", when) for when in ("never", "always")
+            )
+            assert COLORS.sub("", colored) == plain, words
+            assert words[0] == "tokens" or colored != plain
+            assert printed(capsys, words[0], *words[1:], file, "--color", "always", "--json").isascii()
 
 
 def test_a_report_on_standard_output_keeps_its_lines(capsys: pytest.CaptureFixture[str]) -> None:
