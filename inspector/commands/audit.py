@@ -15,18 +15,19 @@ from inspector.commands.options import Command, flag, option
 from inspector.commands.progress import in_turn
 from inspector.commands.shared import (
     FailOn,
+    Rows,
     WithIssues,
     advice_lines,
-    as_json,
     capture_files,
     captures,
     exit_level,
     fails,
     one_capture,
     one_on_standard_output,
+    unreadable,
     write_text,
 )
-from inspector.commands.terminal import Heading, Verdict, print_json, say, tell
+from inspector.commands.terminal import Heading, Verdict, say, tell
 from inspector.files.importers import FORMATS
 from inspector.inspection.inspection import Inspection, inspect
 from inspector.views.audit_result import AuditResult
@@ -53,11 +54,10 @@ exit codes: 0 no findings at the level of --fail-on, 1 findings, or a response t
 """
 
 
-class Audit(WithIssues):
+class Audit(Rows, WithIssues):
     """Read files and list the findings."""
 
-    files: tuple[str, ...] = capture_files()
-    json: bool = as_json("one JSON object, or an array for several files")
+    files: tuple[str, ...] = capture_files(several=True)
     all: bool = flag("list every finding; otherwise many of one kind are summarized")
     sarif: str | None = option(
         "also write the findings for code scanning; - for standard output only", None, "FILE"
@@ -75,7 +75,7 @@ class Audit(WithIssues):
 def run(options: Audit) -> int:
     """Audit each file."""
     options.use_issues()
-    one_on_standard_output(json=options.json, junit=options.junit, sarif=options.sarif)
+    one_on_standard_output(json=options.for_programs, junit=options.junit, sarif=options.sarif)
     inspections: list[Inspection] = []
     unread: list[tuple[str, str]] = []
     for file in in_turn(options.files):
@@ -94,13 +94,13 @@ def run(options: Audit) -> int:
         AuditResult(inspection, client=None if client is None else client.sentence)
         for inspection, client in zip(inspections, clients, strict=True)
     ]
-    if options.json:
+    if options.for_programs:
         rows = [
             audit_row(result) | ({} if client is None else {"clients": [client.row()]})
             for result, client in zip(results, clients, strict=True)
         ]
-        if inspections or len(options.files) > 1:
-            print_json(rows[0] if len(rows) == 1 and len(options.files) == 1 else rows)
+        rows += [unreadable(file, sentence) for file, sentence in unread]
+        options.print_rows(rows, several=len(options.files) > 1)
     elif inspections and "-" not in {options.sarif, options.junit}:
         for number, result in enumerate(results):
             lines = _lines(result, everything=options.all)

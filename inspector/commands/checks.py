@@ -1,12 +1,13 @@
-"""Shared by `lint` and `rollout`: reports as lines, and the exit code."""
+"""Shared by `lint` and `rollout`: reports as lines and as test cases, and the exit code."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from inspector.capture.formats import number
 from inspector.commands.shared import FailOn, fails
 from inspector.commands.terminal import Heading, Row, Verdict, aligned, say
 from inspector.data.lint import Advice
+from inspector.views.junit import Fate, JUnitCase, junit
 
 K = TypeVar("K", bound=str)
 
@@ -22,6 +23,8 @@ class _Report(Protocol):
     def sentence(self) -> str: ...
     @property
     def taken(self) -> str: ...
+    @property
+    def counts(self) -> Mapping[Any, int]: ...
 
 
 def report_lines(
@@ -51,6 +54,26 @@ def say_reports(reports: Iterable[Iterable[str]]) -> None:
     """Print the lines of reports with an empty line between two."""
     for place, lines in enumerate(reports):
         say(["", *lines] if place else lines)
+
+
+def checks_junit(
+    suite: str,
+    reports: Iterable[_Report],
+    table: Mapping[K, Advice],
+    level: FailOn,
+    unread: Iterable[tuple[str, str]] = (),
+) -> str:
+    """A test case for each file: failed as the exit code says, an error where nothing was checked."""
+    cases = []
+    for report in reports:
+        fate: Fate | None = "failure" if exit_code((table[key] for key in report.counts), level) else None
+        if report.level == "unknown":
+            fate = "error"
+        what = [f"{key} ({number(amount)}): {table[key].what}" for key, amount in report.counts.items()]
+        text = "\n".join([report.taken, *what])
+        cases.append(JUnitCase(suite, report.name, fate, ", ".join(report.counts), report.sentence, text))
+    cases += [JUnitCase(suite, file, "error", "unreadable", sentence) for file, sentence in unread]
+    return junit("Harmony Inspector", cases)
 
 
 def exit_code(advices: Iterable[Advice], level: FailOn) -> int:

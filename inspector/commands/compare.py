@@ -114,10 +114,14 @@ class Compare(Asked):
     """
 
     files: tuple[str, ...] = option(
-        "two captures, or a reference and the captures to compare with it", (), "FILE", positional=True
+        "two captures, or a reference and the captures to compare with it",
+        (),
+        "FILE",
+        positional=True,
+        globs=True,
     )
-    left: tuple[str, ...] = option("runs of the first side", (), "FILE")
-    right: tuple[str, ...] = option("runs of the second side", (), "FILE")
+    left: tuple[str, ...] = option("runs of the first side", (), "FILE", globs=True)
+    right: tuple[str, ...] = option("runs of the second side", (), "FILE", globs=True)
     json: bool = as_json("one JSON object, or an array for several files")
 
 

@@ -10,8 +10,8 @@ from typing import Any, Final, cast
 from inspector.capture.errors import StoreError
 from inspector.commands.options import Command, flag, option
 from inspector.commands.progress import progress
-from inspector.commands.shared import WithIssues, advice_lines, as_json, path_of
-from inspector.commands.terminal import Heading, print_json, say
+from inspector.commands.shared import Rows, WithIssues, advice_lines, path_of
+from inspector.commands.terminal import Heading, say
 from inspector.files.compression import HEAD, decompress
 from inspector.files.store import read_at_most
 from inspector.inspection.triage import may_be_capture, most_bytes, of_content, of_lines
@@ -29,14 +29,13 @@ exit codes: 0 nothing found, 1 a failure, a known issue or another server was fo
 _LINES_SHOWN: Final = 12
 
 
-class Diagnose(WithIssues):
+class Diagnose(Rows, WithIssues):
     """Match a failure with the catalogue of known issues; the best match comes first.
 
     A failure is an error message, a traceback, client output, a vLLM log of any size or a capture.
     """
 
     file: str = option("a text, log or capture; - is standard input (default)", "-", "FILE", positional=True)
-    json: bool = as_json()
     all: bool = flag(f"print everything, not only the first {_LINES_SHOWN} lines")
     around: bool = flag("print everything, with the lines around the first occurrences of each failure")
 
@@ -45,9 +44,10 @@ def run(options: Diagnose) -> int:
     """Diagnose and print."""
     options.use_issues()
     name = "standard input" if options.file == "-" else options.file
-    diagnosis = _diagnosis(options.file)
-    if options.json:
-        print_json(diagnosis_row(name, diagnosis))
+    with options.reading(name):
+        diagnosis = _diagnosis(options.file)
+    if options.for_programs:
+        options.print_rows([diagnosis_row(name, diagnosis)])
     else:
         full = options.all or options.around
         say(_lines(name, diagnosis, whole=full, around=options.around))

@@ -6,11 +6,19 @@ from typing import Final
 from inspector.analysis.audit import Severity
 from inspector.capture.errors import InspectorError
 from inspector.capture.formats import clip, count, number
-from inspector.commands.checks import exit_code, report_lines, say_reports
-from inspector.commands.options import Command, Options, flag, option, required
+from inspector.commands.checks import checks_junit, exit_code, report_lines, say_reports
+from inspector.commands.options import Command, flag, option, required
 from inspector.commands.progress import in_turn
-from inspector.commands.shared import FailOn, Number, as_json, exit_level, one_on_standard_output, write_text
-from inspector.commands.terminal import print_json, tell
+from inspector.commands.shared import (
+    FailOn,
+    Number,
+    Rows,
+    exit_level,
+    one_on_standard_output,
+    unreadable,
+    write_text,
+)
+from inspector.commands.terminal import tell
 from inspector.data.lint import RULES, Column, Form, LintReport, Rule, lint
 from inspector.views.sarif import RuleText, SourceLine, sarif, sarif_result
 
@@ -28,13 +36,15 @@ _EXCERPT = 44
 _COLUMN: Final = "a column that holds {}; repeatable, dots reach into nested objects"
 
 
-class Lint(Options):
+class Lint(Rows):
     """Check JSON Lines (also .gz and .zst), JSON, Parquet and Inspect logs row by row.
 
     Columns of rendered text, chat messages, token IDs and scored text are detected unless you name them.
     """
 
-    files: tuple[str, ...] = required("a data set or log; - is standard input", "FILE", positional=True)
+    files: tuple[str, ...] = required(
+        "a data set or log; - is standard input", "FILE", positional=True, globs=True
+    )
     text: tuple[str, ...] = option(_COLUMN.format("rendered text"), (), "COLUMN", repeatable=True)
     messages: tuple[str, ...] = option(_COLUMN.format("chat messages"), (), "COLUMN", repeatable=True)
     ids: tuple[str, ...] = option(_COLUMN.format("token IDs"), (), "COLUMN", repeatable=True)
@@ -43,13 +53,14 @@ class Lint(Options):
     )
     training: bool = flag("require <|return|> at the end of every row whose last message is a final answer")
     max_findings: Number = option("list at most N findings per file; all are counted", 100)
-    json: bool = as_json("one JSON object, or an array for several files")
     fail_on: FailOn = exit_level()
     sarif: str | None = option("also write the listed findings for code scanning", None, "FILE")
+    junit: str | None = option("also write a test report", None, "FILE")
 
 
 def run(options: Lint) -> int:
     """Check each file."""
+    one_on_standard_output(json=options.for_programs, junit=options.junit, sarif=options.sarif)
     by_form = {
         Form.TEXT: options.text,
         Form.MESSAGES: options.messages,
@@ -58,6 +69,7 @@ def run(options: Lint) -> int:
     }
     columns = [Column(name, form) for form in Form for name in by_form[form]]
     reports: list[LintReport] = []
+    unread: list[tuple[str, str]] = []
     for file in in_turn(options.files):
         try:
             reports.append(
@@ -65,16 +77,18 @@ def run(options: Lint) -> int:
             )
         except InspectorError as error:  # the other files are still read
             tell(f"inspector: {error}")
-    one_on_standard_output(json=options.json, sarif=options.sarif)
-    if options.json:
+            unread.append((file, str(error)))
+    if options.for_programs:
         rows = [report.as_row for report in reports]
-        if reports or len(options.files) > 1:
-            print_json(rows[0] if len(rows) == 1 and len(options.files) == 1 else rows)
-    elif options.sarif != "-":
+        rows += [unreadable(file, sentence) for file, sentence in unread]
+        options.print_rows(rows, several=len(options.files) > 1)
+    elif "-" not in {options.sarif, options.junit}:
         say_reports(map(_lines, reports))
     if options.sarif is not None:
         write_text(options.sarif, _sarif(reports))
-    if len(reports) < len(options.files) or any(report.level == "unknown" for report in reports):
+    if options.junit is not None:
+        write_text(options.junit, checks_junit("lint", reports, RULES, options.fail_on, unread))
+    if unread or any(report.level == "unknown" for report in reports):
         return 2
     return exit_code((RULES[rule] for report in reports for rule in report.counts), options.fail_on)
 

@@ -15,8 +15,10 @@ from argparse import (
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from enum import Enum
+from glob import glob, has_magic
 from inspect import get_annotations, getdoc
 from os import environ
+from os.path import exists
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -76,6 +78,8 @@ class Details(TypedDict, total=False):
     """Options with the same text here exclude each other."""
     environment: str
     """The variable that has the value where the option is not given."""
+    globs: bool
+    """Its words are files, and globs that no shell has expanded: in quotes, or on Windows."""
 
 
 def option(help: str, default: T, metavar: str | None = None, **details: Unpack[Details]) -> T:  # noqa: A002
@@ -146,7 +150,10 @@ class Command(Generic[O]):
         values: dict[str, Any] = {}
         for entry, kind in (pair for _, group_fields in _groups(self.options) for pair in group_fields):
             if entry.name in given:
-                values[entry.name] = _typed(kind, given[entry.name])
+                words_given = (
+                    _globbed(given[entry.name]) if entry.metadata.get("globs") else given[entry.name]
+                )
+                values[entry.name] = _typed(kind, words_given)
             elif variable := _from_environment(entry):
                 values[entry.name] = variable
         return self.options(**values)
@@ -222,6 +229,13 @@ def _choices(plain: Any) -> Sequence[str]:
     if get_origin(plain) is Literal:
         return get_args(plain)
     return [member.value for member in plain] if issubclass(plain, Enum) else ()
+
+
+def _globbed(files: Sequence[str]) -> Iterator[str]:
+    """Files, with those that match in the place of a glob; one that nothing matches stays."""
+    for file in files:
+        matching = [] if exists(file) or not has_magic(file) else sorted(glob(file, recursive=True))
+        yield from matching or [file]
 
 
 def _typed(kind: Any, value: Any) -> Any:

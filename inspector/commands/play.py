@@ -52,7 +52,9 @@ def _origin(text: str) -> str:
 class Play(Hosts):
     """Respond to chat, Responses and completions requests with captures, at recorded speed."""
 
-    files: tuple[str, ...] = option("captures (default: the built-in captures)", (), "FILE", positional=True)
+    files: tuple[str, ...] = option(
+        "captures (default: the built-in captures)", (), "FILE", positional=True, globs=True
+    )
     port: Port = option("0 selects a free port", 8001)
     speed: Annotated[str, Value(_pace, "SPEED")] = option(
         "multiple of the recorded pace; inf removes all pauses", "1"

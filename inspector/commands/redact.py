@@ -38,7 +38,7 @@ def redacting() -> bool:
 class Redact(Options):
     """Replace the text of captures with stand-ins of equal length. Findings stay the same."""
 
-    files: tuple[str, ...] = capture_files()
+    files: tuple[str, ...] = capture_files(several=True)
     out: str = required(
         "file to write; a folder if there are several captures or it ends in /; nothing is overwritten",
         "FILE",

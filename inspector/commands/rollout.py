@@ -4,11 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from inspector.capture.formats import clip, count, number
-from inspector.commands.checks import exit_code, report_lines, say_reports
-from inspector.commands.options import Command, Options, option, required
+from inspector.commands.checks import checks_junit, exit_code, report_lines, say_reports
+from inspector.commands.options import Command, option, required
 from inspector.commands.progress import progress
-from inspector.commands.shared import FailOn, Number, as_json, exit_level
-from inspector.commands.terminal import print_json
+from inspector.commands.shared import FailOn, Number, Rows, exit_level, one_on_standard_output, write_text
 from inspector.data.rollout import CAUSES, Cause, RolloutReport, check
 from inspector.protocol.harmony.text import texts
 
@@ -23,7 +22,7 @@ exit codes: 0 no drift at the level of --fail-on, 1 drift, 2 a file cannot be re
 _EXCERPT = 28
 
 
-class Rollout(Options):
+class Rollout(Rows):
     """Compare the prompt of each turn with the prompt and response of the turn before, by token IDs.
 
     Reports where they diverge and why. Reads rows with token IDs, and captures.
@@ -34,6 +33,7 @@ class Rollout(Options):
         "conversation in order",
         "FILE",
         positional=True,
+        globs=True,
     )
     group: str | None = option(
         "the key that identifies the conversation of a row (default: conversation_id, session_id, ...)",
@@ -41,20 +41,22 @@ class Rollout(Options):
         "KEY",
     )
     max_findings: Number = option("list at most N turns per file; all are counted", 100)
-    json: bool = as_json("one JSON object, or an array for several files")
     fail_on: FailOn = exit_level()
+    junit: str | None = option("also write a test report", None, "FILE")
 
 
 def run(options: Rollout) -> int:
     """Check the recordings."""
-    with progress() as step:
+    one_on_standard_output(json=options.for_programs, junit=options.junit)
+    with options.reading(", ".join(options.files)), progress() as step:
         step("comparing prompts")
         reports = check(options.files, group=options.group, max_findings=options.max_findings)
-    if options.json:
-        rows = [report.as_row for report in reports]
-        print_json(rows[0] if len(rows) == 1 else rows)
-    else:
+    if options.for_programs:
+        options.print_rows([report.as_row for report in reports])
+    elif options.junit != "-":
         say_reports(map(_lines, reports))
+    if options.junit is not None:
+        write_text(options.junit, checks_junit("rollout", reports, CAUSES, options.fail_on))
     if any(report.level == "unknown" for report in reports):
         return 2
     return exit_code((CAUSES[cause] for report in reports for cause in report.counts), options.fail_on)

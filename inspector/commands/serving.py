@@ -51,13 +51,12 @@ def serve(
     host = hosts.host
     listening = _listening(host, port, "--port")
     checked = TrustedHosts(app, bound=[host], also=hosts.allow_host, setting="--allow-host ")
-    with listening:
+    with listening, suppress(KeyboardInterrupt):  # the usual end; uvicorn has closed what was open
         address = _address(listening, host)
         for line in lines:
             say(line.replace("{address}", address))
         sys.stdout.flush()
-        with suppress(KeyboardInterrupt):  # the usual end; uvicorn has closed what was open
-            uvicorn_server(checked, stopping=stopping).run(sockets=[listening])
+        uvicorn_server(checked, stopping=stopping).run(sockets=[listening])
 
 
 @contextmanager

@@ -5,6 +5,7 @@ import shlex
 import sys
 from argparse import ArgumentTypeError
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from os import environ
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -13,7 +14,7 @@ from inspector.analysis.audit import Severity
 from inspector.capture.capture import Capture
 from inspector.capture.errors import InspectorError
 from inspector.commands.options import Options, Value, flag, option, required, whole
-from inspector.commands.terminal import nearest, print_text
+from inspector.commands.terminal import nearest, print_json, print_text
 from inspector.files.store import LIMIT_BYTES, builtin, load_all, loads_all, read_at_most, replacing
 from inspector.issues import Advice, Alternative
 from inspector.issues.catalogue.table import OWN_FILE
@@ -21,18 +22,64 @@ from inspector.issues.catalogue.table import OWN_FILE
 FailOn = Literal["error", "warning", "never"]
 
 
-def capture_files() -> Any:
+def capture_files(*, several: bool = False) -> Any:
     """The field of FILE, one or several."""
     return required(
         "a capture, another supported file or the name of a built-in capture; - is standard input",
         "FILE",
         positional=True,
+        globs=several,
     )
 
 
 def as_json(what: str = "the result as JSON") -> bool:
     """The field of `--json`."""
     return flag(f"print {what}")
+
+
+UNREADABLE: Final = "unreadable"
+"""The key of a row of `--jsonl` that says why a file cannot be read."""
+
+
+def unreadable(file: str, sentence: str) -> dict[str, Any]:
+    """The row of a file that cannot be read."""
+    return {"file": file, UNREADABLE: sentence}
+
+
+class Rows(Options):
+    """How a command that reads files prints a row for each."""
+
+    json: bool = flag("print one JSON object, or an array for several files", one_of="rows")
+    jsonl: bool = flag(
+        "print one JSON object per line, for one file as for several; that of a file that cannot be read has "
+        f"`{UNREADABLE}`, which says why",
+        one_of="rows",
+    )
+
+    @property
+    def for_programs(self) -> bool:
+        """Whether rows are printed in the place of words."""
+        return self.json or self.jsonl
+
+    def print_rows(self, rows: Sequence[dict[str, Any]], *, several: bool = False) -> None:
+        """Print rows; `--json` has an array where there are `several` files."""
+        if self.jsonl:
+            for row in rows:
+                print_json(row, indent=None)
+            return
+        readable = [row for row in rows if UNREADABLE not in row]
+        if readable or several:
+            print_json(readable[0] if len(readable) == 1 and not several else readable)
+
+    @contextmanager
+    def reading(self, file: str) -> Iterator[None]:
+        """Print the row of an input that cannot be read before the error ends the command."""
+        try:
+            yield
+        except InspectorError as error:
+            if self.jsonl:
+                self.print_rows([unreadable(file, str(error))])
+            raise
 
 
 class WithIssues(Options):

@@ -8,12 +8,12 @@ import json
 import os
 import re
 import sys
-from argparse import SUPPRESS, ArgumentParser, Namespace
+from argparse import SUPPRESS, Action, ArgumentError, ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from shutil import get_terminal_size
-from typing import Final, Literal, NoReturn
+from typing import Any, Final, Literal, NoReturn
 
 ColorWhen = Literal["auto", "always", "never"]
 
@@ -75,7 +75,7 @@ def _colored() -> bool:
 
 
 class Parser(ArgumentParser):
-    """A parser that names the nearest option, and escapes the command line: file names may be hostile too."""
+    """A parser that names the nearest word, and escapes the command line: file names may be hostile too."""
 
     _words: Sequence[str] = ()
 
@@ -83,6 +83,12 @@ class Parser(ArgumentParser):
         """The arguments in these words."""
         self._words = words
         return super().parse_args(words)
+
+    def _check_value(self, action: Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            near = nearest(str(value), choices := [str(choice) for choice in action.choices])
+            hint = f" (choose from {', '.join(choices)})" if near is None else f"; did you mean {near}?"
+            raise ArgumentError(action, f"invalid choice: {value!r}{hint}")
 
     def error(self, message: str) -> NoReturn:
         """Print usage and one line, and exit with 2."""
@@ -104,9 +110,9 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     return next(iter(get_close_matches(word, list(known), 1)), None)
 
 
-def print_json(value: object) -> None:
-    """Print a value as indented JSON; all characters but printable ASCII are escaped."""
-    print(json.dumps(value, indent=2, ensure_ascii=True).replace("\x7f", "\\u007f"))
+def print_json(value: object, *, indent: int | None = 2) -> None:
+    """Print a value as JSON, on one line without `indent`; all but printable ASCII is escaped."""
+    print(json.dumps(value, indent=indent, ensure_ascii=True).replace("\x7f", "\\u007f"))
 
 
 def say(lines: str | Iterable[str]) -> None:

@@ -4,6 +4,7 @@ import io
 import json
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -112,6 +113,18 @@ def test_sarif_names_the_line(files: dict[str, str], tmp_path: Path) -> None:
     lines = [result["locations"][0]["physicalLocation"]["region"]["startLine"] for result in run["results"]]
     assert lines == [2, 3, 4]
     assert run["tool"]["driver"]["rules"][0]["id"] == "double_terminator"
+
+
+def test_junit_has_a_case_for_each_file(files: dict[str, str], tmp_path: Path) -> None:
+    out = tmp_path / "out.xml"
+    assert main(["lint", files["bad"], files["good"], "missing.jsonl", "--junit", str(out)]) == 2
+    [suite] = ElementTree.parse(out).getroot()  # noqa: S314 -- our own file
+    fates = {case.get("name"): [(child.tag, child.get("type")) for child in case] for case in suite}
+    assert fates == {
+        files["bad"]: [("failure", "double_terminator")],
+        files["good"]: [],
+        "missing.jsonl": [("error", "unreadable")],
+    }
 
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

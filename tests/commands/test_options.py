@@ -27,6 +27,8 @@ from tests.support.command import ROOT
         ("tokens x --zzz", "inspector tokens [-h]", "unrecognized arguments: --zzz"),
         ("tap --captrues x", "inspector tap [-h]", "did you mean --out?"),
         ("audti x", "inspector audit [-h]", "no command 'audti'; did you mean audit?"),
+        ("audit x --fail-on erorr", "inspector audit [-h]", "invalid choice: 'erorr'; did you mean error?"),
+        ("completion zzz", "inspector completion [-h]", "(choose from bash, zsh, fish)"),
         ("lab matrx", "inspector lab matrix [-h]", "no command 'matrx'; did you mean matrix?"),
         ("lba", "inspector lab [-h]", "no command 'lba'; did you mean lab?"),
         ("zzz", "inspector [-h]", "no command 'zzz' (choose from audit, "),
@@ -113,6 +115,24 @@ def test_wrong_words_are_an_error(words: str, sentence: str, capsys: pytest.Capt
     with pytest.raises(SystemExit):
         GIVEN.parsed("x", words.split())
     assert capsys.readouterr().err.endswith(f"x: error: {sentence}\n")
+
+
+def test_a_glob_that_no_shell_expanded_is_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Globbed(Options):
+        files: tuple[str, ...] = required("", "FILE", positional=True, globs=True)
+
+    monkeypatch.chdir(tmp_path)
+    for name in ("b.jsonl", "a.jsonl", "c[1].jsonl", "deep/d.jsonl"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    globbed = Command(Globbed, lambda _: 0, "")
+    for words, files in (
+        (["[ab].jsonl", "x.jsonl"], ("a.jsonl", "b.jsonl", "x.jsonl")),
+        (["c[1].jsonl"], ("c[1].jsonl",)),
+        (["**/d*.jsonl", "-"], ("deep/d.jsonl", "-")),
+        (["none*.jsonl"], ("none*.jsonl",)),
+    ):
+        assert globbed.parsed("x", words).files == files
 
 
 HELP = """

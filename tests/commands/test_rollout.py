@@ -2,6 +2,8 @@
 
 import io
 import json
+from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -67,6 +69,13 @@ def test_json_is_an_object_or_an_array(capsys: pytest.CaptureFixture[str]) -> No
     assert json.loads(capsys.readouterr().out)["broken"] == 3
     main(["rollout", LOOPS, QUESTIONS, "--json"])
     assert [row["level"] for row in json.loads(capsys.readouterr().out)] == ["error", "warning"]
+
+
+def test_junit_fails_as_the_exit_code_does(tmp_path: Path) -> None:
+    out = tmp_path / "out.xml"
+    assert main(["rollout", LOOPS, QUESTIONS, "--junit", str(out)]) == 1
+    [suite] = ElementTree.parse(out).getroot()  # noqa: S314 -- our own file
+    assert [[child.tag for child in case] for case in suite] == [["failure"], []]
 
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

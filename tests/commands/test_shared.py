@@ -1,5 +1,6 @@
 """What all commands keep to: one line for a mistake, no control characters, no noise in a pipe."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -78,6 +79,32 @@ def test_a_text_in_place_of_a_file_is_given_back_as_a_command() -> None:
     echo = command.removesuffix("| python -m inspector diagnose")
     echoed = subprocess.run(["bash", "-c", echo], capture_output=True, text=True, check=True)
     assert echoed.stdout == f"{text}\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "file"),
+    [
+        ("audit", "fixtures/chat-tool-call-leak-vllm-0.14.1.jsonl"),
+        ("diagnose", "fixtures/logs/vllm-0.13.0.log.gz"),
+        ("lint", "fixtures/lint/evaluation-of-raw-harmony.jsonl"),
+        ("rollout", "fixtures/rollout/tool-loops.jsonl"),
+    ],
+)
+def test_json_lines_have_one_shape(command: str, file: str) -> None:
+    completed = inspector(command, file, "--jsonl")
+    [line] = completed.stdout.splitlines()
+    assert json.loads(line) == json.loads(inspector(command, file, "--json").stdout)
+    unread = inspector(command, "missing", "--jsonl")
+    [row] = map(json.loads, unread.stdout.splitlines())
+    assert row.keys() == {"file", "unreadable"}
+    assert (unread.returncode, row["file"]) == (2, "missing")
+    assert unread.stderr.decode() == f"inspector: {row['unreadable']}\n"
+    if command in {"audit", "lint"}:
+        rows = [
+            json.loads(line) for line in inspector(command, "missing", file, "--jsonl").stdout.splitlines()
+        ]
+        assert sorted("unreadable" in row for row in rows) == [False, True]
+        assert json.loads(inspector(command, "missing", file, "--json").stdout) == [json.loads(line)]
 
 
 @pytest.mark.parametrize("command", ["audit", "tokens", "diagnose"])
