@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    import httpx
-
     from inspector.capture.capture import Capture
+    from inspector.net.client.transport import AsyncRecordingClient, RecordingClient
     from inspector.testing import HarmonyServer
 
 __all__ = ["Recording"]
@@ -47,13 +46,13 @@ class Recording:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def http_client(self, **options: Any) -> "httpx.Client":
+    def http_client(self, **options: Any) -> "RecordingClient":
         """For `OpenAI(http_client=...)`; `options` are those of httpx.Client."""
         from inspector.net.client.transport import recording_client
 
         return recording_client(self._folder / "sync.jsonl", **options)
 
-    def async_http_client(self, **options: Any) -> "httpx.AsyncClient":
+    def async_http_client(self, **options: Any) -> "AsyncRecordingClient":
         """For `AsyncOpenAI(http_client=...)`; `options` are those of httpx.AsyncClient."""
         from inspector.net.client.transport import async_recording_client
 

@@ -21,6 +21,9 @@ from inspector import types
 ROOT = Path(__file__).parent.parent
 
 PROGRAM = """
+import httpx
+import openai
+
 import inspector
 from inspector.types import Alignment, Cause, Message
 
@@ -40,6 +43,10 @@ comparison: inspector.Comparison = inspector.compare(
     inspector.inspect(inspector.load("a.jsonl")), inspector.inspect(inspector.load("b.jsonl"))
 )
 reveal_type(inspector.load("a.jsonl"))
+
+client = openai.OpenAI(http_client=inspector.recording_client("a.jsonl"))
+async_client = openai.AsyncOpenAI(http_client=inspector.async_recording_client("a.jsonl"))
+of_httpx: httpx.Client = inspector.recording_client("a.jsonl", trust_env=False)
 """
 
 

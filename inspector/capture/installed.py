@@ -1,7 +1,7 @@
-"""Objects that other distributions add to the program: they name them in entry points."""
+"""What the metadata of installed distributions say: objects that they add to the program, its own address."""
 
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, metadata
 from typing import Any
 
 from inspector.capture.errors import InspectorError
@@ -24,3 +24,13 @@ def loaded(entry: EntryPoint, words: str) -> Any:
         return entry.load()
     except Exception as error:
         raise InspectorError(f"{words} cannot be loaded ({type(error).__name__}: {error})") from error
+
+
+@cache
+def project_url() -> str | None:
+    """The first address in the metadata of this program; None if they have none, or it is not installed."""
+    try:
+        addresses = metadata("harmony-inspector").get_all("Project-URL") or []
+    except PackageNotFoundError:
+        return None
+    return next((address.partition(",")[2].strip() for address in addresses), None)

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from inspector.analysis.audit import Finding, Severity, explain
 from inspector.analysis.audit.kinds import KINDS, FindingSide, Kind, kind_label
 from inspector.capture.formats import count
+from inspector.capture.installed import project_url
 from inspector.capture.version import __version__
 from inspector.inspection.inspection import Inspection
 from inspector.issues import Cause
@@ -50,6 +51,8 @@ def sarif(tool: str, results: Sequence[dict[str, Any]], rule_text: Callable[[str
     """A document of one run."""
     results = results[:RESULTS_AT_MOST]
     driver: dict[str, Any] = {"name": tool, "version": __version__}
+    if (address := project_url()) is not None:
+        driver["informationUri"] = address
     driver["rules"] = [
         _rule(rule, rule_text(rule)) for rule in sorted({result["ruleId"] for result in results})
     ]

@@ -13,6 +13,7 @@ import jsonschema
 import pytest
 
 from inspector.analysis.audit import Severity
+from inspector.capture.installed import project_url
 from inspector.capture.version import __version__
 from inspector.cli import main
 from inspector.files.store import FIXTURES, load
@@ -21,6 +22,7 @@ from inspector.inspection.inspection import Inspection, inspect
 from inspector.views.sarif import WORKSPACE, audit_sarif
 from tests.support.builtin import COMPLETE_CHAT, TOOL
 from tests.support.command import inspector
+from tests.support.distributions import add_metadata
 from tests.support.probes import row
 
 SCHEMA = jsonschema.Draft202012Validator(
@@ -164,3 +166,25 @@ def test_junit_fails_where_the_exit_code_does(tmp_path: Path, capsys: pytest.Cap
     clean_case = (f"{COMPLETE_CHAT}.jsonl", None)
     assert shown["error"] == [("tool.jsonl", "failure"), clean_case, ("stray.jsonl", "error")]
     assert shown["never"] == [("tool.jsonl", None), clean_case, ("stray.jsonl", "error")]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "address"),
+    [
+        ("Project-URL: Homepage, https://example.org/a\nProject-URL: Issues, https://example.org/b\n", True),
+        ("", False),
+    ],
+)
+def test_the_address_of_the_project_is_that_of_its_metadata(
+    metadata: str, address: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_metadata(tmp_path, "harmony-inspector", metadata)
+    monkeypatch.syspath_prepend(tmp_path)
+    project_url.cache_clear()
+    try:
+        text = audit_sarif([inspect(load(FIXTURES / f"{TOOL}.jsonl"), name=str(FIXTURES / f"{TOOL}.jsonl"))])
+    finally:
+        project_url.cache_clear()
+    checked(text)
+    driver = json.loads(text)["runs"][0]["tool"]["driver"]
+    assert driver.get("informationUri") == ("https://example.org/a" if address else None)

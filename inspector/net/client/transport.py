@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import httpx
 
@@ -30,6 +30,17 @@ from inspector.protocol.wire.endpoints import endpoint_of_path
 from inspector.protocol.wire.stream import loads
 
 _LOG: Final = logging.getLogger(__name__)
+
+if TYPE_CHECKING:  # openai 3 takes clients of httpx, and its annotations name only those of httpx2
+    import httpx2
+
+    class RecordingClient(httpx.Client, httpx2.Client):  # type: ignore[misc]
+        """A client that type checkers take for one of either library."""
+
+    class AsyncRecordingClient(httpx.AsyncClient, httpx2.AsyncClient):  # type: ignore[misc]
+        """The same for async programs."""
+else:
+    RecordingClient, AsyncRecordingClient = httpx.Client, httpx.AsyncClient
 
 Record = Callable[[httpx.Request], Recorder | None]
 """A recorder for a request, or None when it is not to be recorded."""
@@ -323,7 +334,7 @@ def _split(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def recording_client(
     path: str | Path, *, transport: httpx.BaseTransport | None = None, **options: Any
-) -> httpx.Client:
+) -> RecordingClient:
     """An httpx client that keeps each completion, chat or Responses response as a capture beside `path`.
 
     The first goes to `path`, the next to `out-2.jsonl` and so on. `options` are httpx.Client's.
@@ -331,18 +342,20 @@ def recording_client(
     sink = FileSink(Path(path))
     transport_options, options = _split(options)
     inner = transport or httpx.HTTPTransport(**transport_options)
-    return httpx.Client(
+    client = httpx.Client(
         transport=RecordingTransport(lambda request: _recorder(sink, request), inner), **options
     )
+    return cast(RecordingClient, client)
 
 
 def async_recording_client(
     path: str | Path, *, transport: httpx.AsyncBaseTransport | None = None, **options: Any
-) -> httpx.AsyncClient:
+) -> AsyncRecordingClient:
     """`recording_client` for async programs: `AsyncOpenAI(http_client=...)`."""
     sink = FileSink(Path(path))
     transport_options, options = _split(options)
     inner = transport or httpx.AsyncHTTPTransport(**transport_options)
-    return httpx.AsyncClient(
+    client = httpx.AsyncClient(
         transport=AsyncRecordingTransport(lambda request: _recorder(sink, request), inner), **options
     )
+    return cast(AsyncRecordingClient, client)

@@ -3,7 +3,6 @@ import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, cast
 
 import httpx
 import openai
@@ -34,7 +33,7 @@ def test_the_sync_openai_client_runs_unchanged_and_leaves_captures(tmp_path: Pat
     with (
         raw_server({CHAT: lambda _: stream(PIECES)}) as server,
         recording_client(out) as http,
-        openai.OpenAI(base_url=server.v1, api_key=SECRET, http_client=cast(Any, http)) as client,
+        openai.OpenAI(base_url=server.v1, api_key=SECRET, http_client=http) as client,
     ):
         for _ in range(2):
             chunks = list(
@@ -59,7 +58,7 @@ def test_the_async_openai_client_runs_unchanged_and_leaves_captures(tmp_path: Pa
     async def ask(address: str) -> list[str | None]:
         async with (
             async_recording_client(out) as http,
-            openai.AsyncOpenAI(base_url=address, api_key=SECRET, http_client=cast(Any, http)) as client,
+            openai.AsyncOpenAI(base_url=address, api_key=SECRET, http_client=http) as client,
         ):
             answer = await client.chat.completions.create(
                 model="m", messages=[{"role": "user", "content": "Hi"}], stream=True
@@ -88,7 +87,7 @@ def test_unstreamed_answers_are_kept_whole_and_other_requests_not_at_all(tmp_pat
             }
         ) as server,
         recording_client(out) as http,
-        openai.OpenAI(base_url=server.v1, api_key=SECRET, http_client=cast(Any, http)) as client,
+        openai.OpenAI(base_url=server.v1, api_key=SECRET, http_client=http) as client,
     ):
         assert [model.id for model in client.models.list()] == ["m"]
         answer = client.chat.completions.create(model="m", messages=[{"role": "user", "content": "Hi"}])
