@@ -4,19 +4,15 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
 
 from inspector.capture.errors import InspectorError
 from inspector.commands.table import PROGRAM
-from inspector.commands.terminal import tell
-
-_SCRIPT: Final = "harmony-inspector"
-"""What the installed program is called."""
+from inspector.commands.terminal import MODULE, SCRIPT, tell
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; 0 no findings, 1 findings, 2 an input or server failed (one line on stderr)."""
-    prog = _SCRIPT if Path(sys.argv[0]).stem == _SCRIPT else "python -m inspector"
+    prog = SCRIPT if Path(sys.argv[0]).stem == SCRIPT else MODULE
     try:
         code = PROGRAM(prog, sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()

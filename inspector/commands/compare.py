@@ -190,8 +190,10 @@ def _run_trial(options: Compare, servers: tuple[str, str]) -> int:
         return code if finished else 2
     if options.json:
         print_json({"runs": run_rows(left, right)})
-    else:
-        say(_run_lines(left, right))
+    else:  # a side that sent nothing has its own sentence above
+        say(
+            _run_lines(left if has_output(trial.left[0]) else [], right if has_output(trial.right[0]) else [])
+        )
     return 2
 
 

@@ -11,7 +11,7 @@ from inspector.capture.errors import InspectorError
 from inspector.commands.options import Command, Options, required
 from inspector.commands.program import Program
 from inspector.commands.table import PROGRAM
-from inspector.commands.terminal import Parser, print_text
+from inspector.commands.terminal import SCRIPT, Parser, print_text
 
 _EXAMPLE: Final = """examples:
   python -m inspector completion bash > ~/.local/share/bash-completion/completions/harmony-inspector
@@ -20,7 +20,7 @@ _EXAMPLE: Final = """examples:
 
 The installed program is completed, `harmony-inspector`, or `inspector` if that prints the script.
 """
-_SCRIPTS: Final = ("harmony-inspector", "inspector")
+_SCRIPTS: Final = (SCRIPT, "inspector")
 _PLACES: Final = {"FILE": shtab.FILE, "DIR": shtab.DIRECTORY, "PLACE": shtab.FILE, "SCRIPT|FILE": shtab.FILE}
 
 
@@ -33,7 +33,7 @@ class Completion(Options):
 def run(options: Completion) -> int:
     """Print the script."""
     name = Path(sys.argv[0]).name
-    parser = Parser(prog=name if name in _SCRIPTS else _SCRIPTS[0])
+    parser = Parser(prog=name if name in _SCRIPTS else SCRIPT)
     _add_commands(parser, PROGRAM)
     print_text(shtab.complete(parser, options.shell))
     return 0

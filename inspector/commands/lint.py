@@ -23,7 +23,6 @@ from inspector.data.lint import RULES, Column, Form, LintReport, Rule, lint
 from inspector.views.sarif import RuleText, SourceLine, sarif, sarif_result
 
 _EXAMPLE = """examples:
-  python -m inspector lint fixtures/lint/template-teaches-two-terminators.jsonl
   python -m inspector lint samples_ifeval.jsonl.gz --answer filtered_resps --json
   python -m inspector lint train.parquet --ids input_ids --training
 

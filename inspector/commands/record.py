@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from inspector.capture.errors import ConnectionFailed, StoreError
+from inspector.capture.formats import count
 from inspector.commands.asking import AskedServer, Request, request_of, server_of
 from inspector.commands.options import Command, option, required
 from inspector.commands.progress import progress
@@ -54,7 +55,7 @@ def run(options: Record) -> int:
     else:
         runs = [registry.start(server, request, path=None if options.redact_text else paths[0])]
     with progress() as step:
-        step(lambda: f"{sum(len(live_run.events) for live_run in runs):,} events")
+        step(lambda: count(sum(len(live_run.events) for live_run in runs), "event"))
         try:
             for live_run in runs:
                 registry.wait(live_run)
@@ -81,7 +82,7 @@ def run(options: Record) -> int:
         looked = inspect(capture, name=str(path))
         pace = live_run.pace()
         rate = "" if pace.tokens_per_s is None else f", {pace.tokens_per_s:,.0f} tokens/s"
-        say(f"{path}: {len(live_run.events):,} events, {AuditResult(looked).tokens.words}{rate}")
+        say(f"{path}: {count(len(live_run.events), 'event')}, {AuditResult(looked).tokens.words}{rate}")
         say(Verdict(f"  {looked.verdict.level.upper()}: {looked.verdict.sentence}"))
         for note in live_run.outcome.notes:
             say(f"  note: {note}")

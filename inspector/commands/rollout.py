@@ -12,7 +12,6 @@ from inspector.data.rollout import CAUSES, Cause, RolloutReport, check
 from inspector.protocol.harmony.text import texts
 
 _EXAMPLE = """examples:
-  python -m inspector rollout fixtures/rollout/tool-loops.jsonl
   python -m inspector rollout rollouts.jsonl --group trajectory_id --json
   python -m inspector rollout turn-1.jsonl turn-2.jsonl turn-3.jsonl --fail-on warning
 

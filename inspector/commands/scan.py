@@ -19,7 +19,7 @@ _EXAMPLE: Final = """example:
   python -m inspector scan captures/ --out scans/canary
   python -m inspector scan 'runs/**/*.jsonl.zst' results.zip s3://bucket/evals/ --out scans/evals
   python -m inspector scan --out scans/evals        (the same places again; reads only what changed)
-  python -m inspector library scans/evals --filter 'kind == "dropped" and tokens > 500'
+  python -m inspector library scans/evals --filter "kind = 'dropped' AND tokens > 500"
 
 Writes a table of captures and a table of findings to DIR as Parquet files, see docs/scan.md. To resume a scan
 that was stopped, run the same command again. Remote places need their fsspec package (s3fs, gcsfs, ...).

@@ -15,6 +15,11 @@ from itertools import takewhile
 from shutil import get_terminal_size
 from typing import Any, Final, Literal, NoReturn
 
+SCRIPT: Final = "harmony-inspector"
+"""What the installed program is called."""
+MODULE: Final = "python -m inspector"
+"""What it is called in a checkout, and in the texts of the program."""
+
 ColorWhen = Literal["auto", "always", "never"]
 
 
@@ -83,6 +88,11 @@ class Parser(ArgumentParser):
         """The arguments in these words."""
         self._words = words
         return super().parse_args(words)
+
+    def format_help(self) -> str:
+        """The help, whose examples have the name by which the program was called."""
+        text = super().format_help()
+        return text.replace(MODULE, SCRIPT) if self.prog.startswith(SCRIPT) else text
 
     def _check_value(self, action: Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:

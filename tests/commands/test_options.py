@@ -169,6 +169,13 @@ def test_a_base_with_a_title_is_a_group_of_the_help(monkeypatch: pytest.MonkeyPa
     assert printed.endswith(HELP)
 
 
+def test_the_examples_of_the_installed_program_have_its_name() -> None:
+    for command in map(PROGRAM.load, ("audit", "scan", "completion")):
+        assert isinstance(command, Command)
+        assert "python -m inspector" not in command.parser("harmony-inspector x").format_help()
+        assert "  python -m inspector" in command.parser("python -m inspector x").format_help()
+
+
 def test_a_command_that_needs_one_of_two_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         RECORD.parsed("x", ["--base-url", "h", "--model", "m", "--out", "o"])

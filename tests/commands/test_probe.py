@@ -53,8 +53,7 @@ def test_a_lossy_server_is_exit_code_1_with_the_sentence_first(
     assert lines[0] == "6 of 6 checked responses were silently damaged: 100% (95% interval 61% to 100%)."
     assert any(line.startswith("cause: Text of an engine step that spans two messages") for line in lines)
     [first] = [line for line in lines if "damaged-chat-2-00001.jsonl: The server leaked 2" in line]
-    assert first
-    assert main(["audit", str(out / "captures" / "damaged-chat-2-00001.jsonl")]) == 1
+    assert main(["audit", first.strip().partition(": ")[0]]) == 1
     with (folder / "csv").open() as file:
         assert [row["result"] for row in csv.DictReader(file)] == ["damaged"] * 6
     assert len(ElementTree.parse(folder / "junit").getroot()[0]) == 6  # noqa: S314 -- our own file

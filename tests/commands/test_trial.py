@@ -83,6 +83,7 @@ def test_a_side_that_is_not_there_is_told_and_the_other_is_kept(capsys: pytest.C
     printed = capsys.readouterr()
     assert printed.err.startswith("inspector: Right: connection refused at http://127.0.0.1:")
     assert "left   1  clean" in printed.out
+    assert "right" not in printed.out
 
 
 def test_an_error_page_of_one_side_is_told(capsys: pytest.CaptureFixture[str]) -> None:

@@ -76,7 +76,7 @@ def _captures(probe: Probe) -> list[str]:
         return []
     kept = [row for row in worst_rows(probe.rows) if row.capture]
     lines = ["", f"rows and captures: {probe.shelf.folder}"] if probe.rows else []
-    lines += [f"  {row.capture}: {row.response.sentence}" for row in kept[:3]]
+    lines += [f"  {probe.shelf.folder / row.capture}: {row.response.sentence}" for row in kept[:3]]
     if len(kept) > 3:
         lines.append(f"  and {count(len(kept) - 3, 'more capture')}")
     return lines
