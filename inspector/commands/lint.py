@@ -27,7 +27,7 @@ _EXAMPLE = """examples:
   python -m inspector lint train.parquet --ids input_ids --training
 
 exit codes: 0 no findings at the level of --fail-on, 1 findings, 2 a file cannot be read, or nothing in it
-  was checked
+was checked
 """
 _EXCERPT = 44
 

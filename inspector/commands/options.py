@@ -9,7 +9,6 @@ from argparse import (
     SUPPRESS,
     ArgumentParser,
     ArgumentTypeError,
-    RawDescriptionHelpFormatter,
     _ActionsContainer,
 )
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,7 +35,7 @@ from typing import (
     get_type_hints,
 )
 
-from inspector.commands.terminal import ColorWhen, Parser, use_color
+from inspector.commands.terminal import ColorWhen, Help, Parser, use_color
 
 T = TypeVar("T")
 P = TypeVar("P", bound=ArgumentParser)
@@ -107,7 +106,11 @@ class Options:
     needs: ClassVar[Sequence[str]] = ()
     """Texts of `one_of`: one of these options must be given."""
 
-    color: ColorWhen = option("colours: auto is on a terminal, unless NO_COLOR or FORCE_COLOR is set", "auto")
+    color: ColorWhen = option(
+        "auto (default: on a terminal, unless NO_COLOR or FORCE_COLOR is set), always or never",
+        "auto",
+        "WHEN",
+    )
 
     def __init_subclass__(cls, title: str = "", about: str = "", needs: Sequence[str] = ()) -> None:
         cls.title, cls.about, cls.needs = title, about, needs
@@ -132,7 +135,7 @@ class Command(Generic[O]):
     def filled(self, parser: P) -> P:
         """A parser with the help and the options of this command."""
         parser.description, parser.epilog = getdoc(self.options), self.epilog
-        parser.formatter_class = RawDescriptionHelpFormatter
+        parser.formatter_class = Help
         exclusive: dict[str, _ActionsContainer] = {}
         for group, group_fields in _groups(self.options):
             place = parser.add_argument_group(group.title, group.about or None) if group.title else parser

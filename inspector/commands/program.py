@@ -1,12 +1,11 @@
 """Commands by name, in groups: which one the command line names, and help for all."""
 
-from argparse import RawDescriptionHelpFormatter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from inspector.commands.options import Command
-from inspector.commands.terminal import Parser, nearest
+from inspector.commands.terminal import Help, Parser, nearest
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class Program:
         parser = Parser(prog=prog)
         parser.usage = f"%(prog)s [-h]{' [--version]' if self.version else ''} COMMAND ..."
         parser.description, parser.epilog = self.description, self.epilog
-        parser.formatter_class = RawDescriptionHelpFormatter
+        parser.formatter_class = Help
         if self.version:
             parser.add_argument("--version", action="version", version=self.version)
         others = self.others()

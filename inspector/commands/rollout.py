@@ -16,7 +16,7 @@ _EXAMPLE = """examples:
   python -m inspector rollout turn-1.jsonl turn-2.jsonl turn-3.jsonl --fail-on warning
 
 exit codes: 0 no drift at the level of --fail-on, 1 drift, 2 a file cannot be read, has no token IDs, or
-  nothing could be compared
+nothing could be compared
 """
 _EXCERPT = 28
 

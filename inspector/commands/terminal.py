@@ -8,11 +8,12 @@ import json
 import os
 import re
 import sys
-from argparse import SUPPRESS, Action, ArgumentError, ArgumentParser, Namespace
+from argparse import SUPPRESS, Action, ArgumentError, ArgumentParser, HelpFormatter, Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import groupby, takewhile
 from shutil import get_terminal_size
+from textwrap import wrap
 from typing import Any, Final, Literal, NoReturn
 
 SCRIPT: Final = "harmony-inspector"
@@ -77,6 +78,18 @@ def _colored() -> bool:
     if os.environ.get("NO_COLOR"):
         return False
     return bool(os.environ.get("FORCE_COLOR")) or (sys.stdout.isatty() and os.environ.get("TERM") != "dumb")
+
+
+class Help(HelpFormatter):
+    """Help whose description and examples keep their lines where they are indented; prose is wrapped."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        lines: list[str] = []
+        width -= len(indent)
+        for kept, group in groupby(text.splitlines(), lambda line: line[:1] in ("", " ")):
+            paragraph = list(group)
+            lines += paragraph if kept else wrap(" ".join(paragraph), width, break_on_hyphens=False)
+        return "\n".join(f"{indent}{line}" for line in lines)
 
 
 class Parser(ArgumentParser):

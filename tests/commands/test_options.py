@@ -150,9 +150,8 @@ options:
   --groups GROUPS [GROUPS ...]
   --up-to [UP_TO]
   --all
-  --color {auto,always,never}
-                        colours: auto is on a terminal, unless NO_COLOR or
-                        FORCE_COLOR is set (default: auto)
+  --color WHEN          auto (default: on a terminal, unless NO_COLOR or
+                        FORCE_COLOR is set), always or never
 
 reached:
   where
@@ -167,6 +166,16 @@ def test_a_base_with_a_title_is_a_group_of_the_help(monkeypatch: pytest.MonkeyPa
     printed = GIVEN.parser("x").format_help()
     assert "[--all] (--address URL | --pair URL URL)" in printed
     assert printed.endswith(HELP)
+
+
+def test_prose_of_the_help_is_as_wide_as_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    command = Command(_Given, lambda _: 0, f"example:\n  {'x' * 60}\n\n{'word ' * 12}more\nmore\n")
+    monkeypatch.setenv("TEST_ADDRESS", "there")
+    *_, example, code, empty, first, second = command.parser("x").format_help().splitlines()
+    assert (example, code, empty) == ("example:", f"  {'x' * 60}", "")
+    assert f"{first} {second}" == f"{'word ' * 12}more more"
+    assert len(first) <= 40
 
 
 def test_the_examples_of_the_installed_program_have_its_name() -> None:
