@@ -77,7 +77,11 @@ def _colored() -> bool:
         return _SCREEN.color == "always"
     if os.environ.get("NO_COLOR"):
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or (sys.stdout.isatty() and os.environ.get("TERM") != "dumb")
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    # The older console of Windows has no TERM and prints escape sequences as text.
+    able = os.environ.get("TERM", "") not in ("", "dumb") or "WT_SESSION" in os.environ
+    return able and sys.stdout.isatty()
 
 
 class Help(HelpFormatter):

@@ -25,7 +25,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for name in ("NO_COLOR", "FORCE_COLOR"):
+    for name in ("NO_COLOR", "FORCE_COLOR", "WT_SESSION"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm")
     yield
@@ -100,6 +100,8 @@ def test_a_table_is_broken_between_columns_and_a_step_is_indented_as_its_text() 
         ({"NO_COLOR": ""}, (), True, True),
         ({"NO_COLOR": "1"}, (), True, False),
         ({"TERM": "dumb"}, (), True, False),
+        ({"TERM": ""}, (), True, False),
+        ({"TERM": "", "WT_SESSION": "1"}, (), True, True),
         ({"FORCE_COLOR": "1"}, (), False, True),
         ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, (), False, False),
         ({"NO_COLOR": "1"}, ("--color", "always"), False, True),
