@@ -10,7 +10,7 @@ from inspector.commands.asking import Connection, Request, request_of, server_of
 from inspector.commands.options import Command, option
 from inspector.commands.progress import in_turn, progress
 from inspector.commands.shared import as_json, captures, one_capture
-from inspector.commands.terminal import Heading, print_json, printable, say, tell
+from inspector.commands.terminal import Heading, print_json, say, tell
 from inspector.inspection.compare import (
     Comparison,
     Outcome,
@@ -227,13 +227,13 @@ def _print_repeats(left: list[Inspection], right: list[Inspection], *, as_json: 
 
 def _run_lines(left: list[Inspection], right: list[Inspection]) -> Iterator[str]:
     for row in run_rows(left, right):
-        yield f"  {row['side']:<5} {row['run']:>2}  {row['result']:<7} {printable(row['capture'])}"
-        yield f"{'':19}{printable(row['says'])}"
+        yield f"  {row['side']:<5} {row['run']:>2}  {row['result']:<7} {row['capture']}"
+        yield f"{'':19}{row['says']}"
 
 
 def _lines(comparison: Comparison) -> Iterator[str]:
     yield Heading(comparison.sentence)
-    yield f"  {printable(comparison.why)}"
+    yield f"  {comparison.why}"
     yield f"  left   {_side(comparison.left)}"
     yield f"  right  {_side(comparison.right)}"
     counts = comparison.counts
@@ -250,16 +250,16 @@ def _lines(comparison: Comparison) -> Iterator[str]:
             if row[f"{side}_start"] is not None
         )
         head = f"  {row['what']}{f' ({place})' if place else ''}"
-        yield f"{head}: {printable(row['line'])}" if row["line"] else head
+        yield f"{head}: {row['line']}" if row["line"] else head
     if len(rows) > _DIFFERENCES_SHOWN:
         yield f"  and {len(rows) - _DIFFERENCES_SHOWN:,} more differences (--json lists all)"
     for choice in comparison.choices:
         for pair in choice.delivered:
             if pair.equal is False:
-                yield f"  delivered {printable(pair.field)} ([-only left-] {{+only right+}}):"
-                yield f"    {printable(_text_diff(pair.left or '', pair.right or ''))}"
+                yield f"  delivered {pair.field} ([-only left-] {{+only right+}}):"
+                yield f"    {_text_diff(pair.left or '', pair.right or '')}"
     for setting in comparison.settings:
-        yield f"  {printable(setting.name)}: {_value(setting.left)} | {_value(setting.right)}"
+        yield f"  {setting.name}: {_value(setting.left)} | {_value(setting.right)}"
     for row in timing_rows(comparison):
         if row["left"] or row["right"]:
             left, right = (figure(row[side], row["unit"]) for side in ("left", "right"))
@@ -273,7 +273,7 @@ def _span(start: int, end: int) -> str:
 
 def _side(inspection: Inspection) -> str:
     reading, tokens = inspection.reading, AuditResult(inspection).tokens.words
-    return printable(
+    return (
         f"{inspection.name}: {reading.server_label}, {reading.header.endpoint}, {tokens}, "
         f"evidence: {reading.choice.evidence.words}, findings: {len(inspection.findings)}"
     )
@@ -295,7 +295,7 @@ def _text_diff(left: str, right: str) -> str:
 def _value(text: str | None) -> str:
     if text is None:
         return "not set"
-    return printable(clip(text, 80))
+    return clip(text, 80)
 
 
 def _table(reference: Inspection, comparisons: list[Comparison]) -> Iterator[str]:
@@ -308,9 +308,9 @@ def _table(reference: Inspection, comparisons: list[Comparison]) -> Iterator[str
         )
         yield (
             f"{same:>8} {differing:>8} {row['findings_gone']:>5} {row['findings_new']:>5} "
-            f"{row['findings_both']:>5}  {comparison.outcome.words:<31} {printable(row['capture'])}"
+            f"{row['findings_both']:>5}  {comparison.outcome.words:<31} {row['capture']}"
         )
-        yield f"{'':37}{printable(row['sentence'])}"
+        yield f"{'':37}{row['sentence']}"
 
 
 COMMAND: Final = Command(Compare, run, _EXAMPLE)

@@ -1,6 +1,6 @@
 """`tokens`: one row per token."""
 
-from typing import Final
+from typing import Any, Final
 
 from inspector.analysis.audit.missing_ids import ids_hint
 from inspector.analysis.audit.rejection import UnsentKind
@@ -67,15 +67,7 @@ def run(options: Tokens) -> int:
             f"{'channel':<11} {'state':<8} text"
         )
     )
-    for row in rows:
-        arrival = "" if row["arrival_s"] is None else f"{row['arrival_s'] * 1000:.1f}"
-        text = row["text"] if row["text"] else f"({row['bytes'] or 'not in the vocabulary'})"
-        cells = [row[key] if row[key] is not None else "" for key in ("event", "message", "channel")]
-        token_id = "?" if row["id"] is None else row["id"]
-        say(
-            f"{row['index']:>7} {token_id:>7} {arrival:>10} {cells[0]:>6} {cells[1]:>7} {cells[2]:<11} "
-            f"{row['state']:<8} {text}"
-        )
+    say(map(_line, rows))
     if choice.rebuilt is not None:
         say(_NOTE)
     stopped = transmission_of(reading, {}).rejection
@@ -87,6 +79,17 @@ def run(options: Tokens) -> int:
             cell_text = "" if kind is UnsentKind.GAP else text
             say(f"{'not sent':>7} {'' if token_id is None else token_id:>6} {cell_text}  ({words[kind]})")
     return 0
+
+
+def _line(row: dict[str, Any]) -> str:
+    arrival = "" if row["arrival_s"] is None else f"{row['arrival_s'] * 1000:.1f}"
+    text = row["text"] if row["text"] else f"({row['bytes'] or 'not in the vocabulary'})"
+    cells = [row[key] if row[key] is not None else "" for key in ("event", "message", "channel")]
+    token_id = "?" if row["id"] is None else row["id"]
+    return (
+        f"{row['index']:>7} {token_id:>7} {arrival:>10} {cells[0]:>6} {cells[1]:>7} {cells[2]:<11} "
+        f"{row['state']:<8} {text}"
+    )
 
 
 def _prompt(name: str, reading: Reading, *, as_json: bool) -> int:
