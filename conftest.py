@@ -1,5 +1,6 @@
 """Tiers of both suites, `tests` and `lab/lab_tests`, and what a test run says first."""
 
+import os
 import re
 import signal
 from pathlib import Path
@@ -12,6 +13,9 @@ from tests.support import tiers
 # The tests interrupt some.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# What the commands print is compared as a pipe gets it.
+os.environ.pop("FORCE_COLOR", None)
 
 
 BROWSER_TESTS = Path(__file__).parent / "tests" / "browser"
