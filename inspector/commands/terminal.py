@@ -85,11 +85,16 @@ def _colored() -> bool:
 
 
 class Help(HelpFormatter):
-    """Help whose description and examples keep their lines where they are indented; prose is wrapped."""
+    """Help whose examples, which are indented, keep their lines; prose is wrapped.
+
+    Both have the name by which the program was called.
+    """
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         lines: list[str] = []
         width -= len(indent)
+        if self._prog.startswith(SCRIPT):
+            text = text.replace(MODULE, SCRIPT)
         for kept, group in groupby(text.splitlines(), lambda line: line[:1] in ("", " ")):
             paragraph = list(group)
             lines += paragraph if kept else wrap(" ".join(paragraph), width, break_on_hyphens=False)
@@ -105,11 +110,6 @@ class Parser(ArgumentParser):
         """The arguments in these words."""
         self._words = words
         return super().parse_args(words)
-
-    def format_help(self) -> str:
-        """The help, whose examples have the name by which the program was called."""
-        text = super().format_help()
-        return text.replace(MODULE, SCRIPT) if self.prog.startswith(SCRIPT) else text
 
     def _check_value(self, action: Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:

@@ -179,10 +179,9 @@ def test_prose_of_the_help_is_as_wide_as_the_terminal(monkeypatch: pytest.Monkey
 
 
 def test_the_examples_of_the_installed_program_have_its_name() -> None:
-    for command in map(PROGRAM.load, ("audit", "scan", "completion")):
-        assert isinstance(command, Command)
-        assert "python -m inspector" not in command.parser("harmony-inspector x").format_help()
-        assert "  python -m inspector" in command.parser("python -m inspector x").format_help()
+    for parser in (PROGRAM.parser, *(PROGRAM.load(name).parser for name in ("audit", "scan", "completion"))):
+        assert "python -m" not in parser("harmony-inspector x").format_help()
+        assert "python -m inspector" in " ".join(parser("python -m inspector x").format_help().split())
 
 
 def test_a_command_that_needs_one_of_two_says_so(capsys: pytest.CaptureFixture[str]) -> None:
