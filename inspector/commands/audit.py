@@ -12,7 +12,7 @@ from inspector.capture.capture import Capture
 from inspector.capture.errors import InspectorError
 from inspector.capture.formats import count, duration
 from inspector.commands.options import Command, flag, option
-from inspector.commands.progress import in_turn
+from inspector.commands.progress import in_turn, progress
 from inspector.commands.shared import (
     FailOn,
     Rows,
@@ -128,7 +128,9 @@ def _failing(inspection: Inspection, client: "ClientReading | None", level: Fail
 def _clients(inspections: Sequence[Inspection]) -> "list[ClientReading | None]":
     from inspector.net.reference_clients import python_reading  # noqa: PLC0415 -- the SDK takes a second
 
-    return [python_reading(inspection.capture) for inspection in inspections]
+    with progress() as step:
+        step("reading with the openai SDK")
+        return [python_reading(inspection.capture) for inspection in inspections]
 
 
 def _totals(inspections: Sequence[Inspection]) -> str:
