@@ -39,6 +39,9 @@ _COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
         "canary": "send a few requests at fixed intervals and serve the results as metrics",
         "doctor": "check a server's gpt-oss configuration",
     },
+    "look things up": {
+        "matrix": "print which releases deliver which Harmony streams completely",
+    },
     "serve": {
         "tap": "run a recording proxy in front of a server",
         "play": "run an OpenAI-compatible server that replays captures",

@@ -58,7 +58,7 @@ def matrix_headline(
     since = [
         f"{group.script_class.words} since {release}"
         for group in table
-        if (release := _complete_since(group.rows, runs)) is not None
+        if (release := complete_since(group.rows, runs)) is not None
     ]
     told = since and len(since) < len(table)  # else the first sentence says it
     return Headline(every, f"Complete: {', '.join(since)}." if told else "")
@@ -77,7 +77,7 @@ def _complete(count: Counter[ScriptOutcome]) -> bool:
     return bool(count) and count[ScriptOutcome.COMPLETE] == count.total()
 
 
-def _complete_since(rows: Sequence[ScriptRow], runs: Sequence[MatrixRun]) -> str | None:
+def complete_since(rows: Sequence[ScriptRow], runs: Sequence[MatrixRun]) -> str | None:
     """The oldest release from which on all deliver all of some scripts; None if the newest does not."""
     counts = totals(rows)
     recorded = [(run, counts[place]) for place, run in _series(runs) if counts[place]]
@@ -95,7 +95,7 @@ def _sentence(name: str, rows: Sequence[ScriptRow], runs: Sequence[MatrixRun]) -
     if newest.client:
         return f"{name}: {_client_sentence(recorded)}"
     if _complete(count):
-        since = _complete_since(rows, runs)
+        since = complete_since(rows, runs)
         others = [
             release_name(run)
             for place, run in enumerate(runs)
@@ -103,9 +103,9 @@ def _sentence(name: str, rows: Sequence[ScriptRow], runs: Sequence[MatrixRun]) -
             and _complete(counts[place])
             and counts[place].total() == len(rows)
         ]
-        where = f"every release of {_server(newest)}"
+        where = f"every release of {server_name(newest)}"
         if since != recorded[-1][0].version:
-            where = f"{_server(newest)} since {since}"
+            where = f"{server_name(newest)} since {since}"
         elif len(recorded) == 1:
             where = release_name(newest)
         named = listed(others) if len(others) <= _NAMED else f"{len(others)} other servers"
@@ -125,7 +125,7 @@ def _sentence(name: str, rows: Sequence[ScriptRow], runs: Sequence[MatrixRun]) -
     return f"{sentence}; fewest in {named}: {fewest}."
 
 
-def _server(run: MatrixRun) -> str:
+def server_name(run: MatrixRun) -> str:
     """The server of a run, with vLLM's front end where it is not the one in Python."""
     if run.front_end in SERVERS:
         return SERVERS[run.front_end].label
