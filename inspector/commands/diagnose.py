@@ -58,7 +58,7 @@ def _diagnosis(file: str) -> Diagnosis:
     if file == "-":
         typed = io.BufferedReader(cast(io.RawIOBase, sys.stdin.buffer), HEAD)
         try:
-            return _stream(typed, "standard input")
+            return diagnosis_of(typed, "standard input")
         finally:
             typed.detach()  # else standard input would be closed with it
     path = path_of(file)
@@ -71,15 +71,15 @@ def _diagnosis(file: str) -> Diagnosis:
         with path.open("rb", buffering=0) as raw, io.BufferedReader(raw, HEAD) as opened, progress() as step:
             size = max(path.stat().st_size, 1)
             step(lambda: f"{min(raw.tell() / size, 1):.0%} of {file}")
-            return _stream(opened, file)
+            return diagnosis_of(opened, file)
     except OSError as error:
         raise StoreError(
             f"{file}: cannot be read ({error.strerror or error}); check the file name"
         ) from error
 
 
-def _stream(file: "io.BufferedReader[Any]", name: str) -> Diagnosis:
-    """Diagnose a capture, or else a text in one pass; only a possible capture is read into memory."""
+def diagnosis_of(file: "io.BufferedReader[Any]", name: str) -> Diagnosis:
+    """The diagnosis of a capture, or of a text in one pass; only a possible capture is read into memory."""
     file = decompress(file, name)
     head = file.peek(HEAD)
     if not may_be_capture(head):

@@ -41,7 +41,7 @@ def run(options: Doctor) -> int:
         checkup = check_server(server, model=options.model)
     unreachable = checkup.checks[0].state is CheckState.FAILED
     if options.json:
-        print_json(_row(checkup))
+        print_json(checkup_row(checkup))
     elif not unreachable:
         say(_lines(checkup, every_fault=options.all))
     if unreachable:
@@ -49,13 +49,15 @@ def run(options: Doctor) -> int:
     return int(checkup.worst is CheckState.FAILED)
 
 
-def _row(checkup: Checkup) -> dict[str, Any]:
+def checkup_row(checkup: Checkup) -> dict[str, Any]:
+    """What `doctor --json` prints."""
     return {
         "address": checkup.address,
         "version": checkup.version,
         "model": checkup.model,
         "engine": checkup.engine.name,
         "worst": str(checkup.worst),
+        "sentence": checkup.sentence,
         "checks": [
             {"name": check.name, "state": str(check.state), "says": check.says, "change": check.change}
             for check in checkup.checks

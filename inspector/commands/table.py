@@ -47,6 +47,9 @@ _COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
         "play": "run an OpenAI-compatible server that replays captures",
         "ui": "start the dashboard",
     },
+    "for coding agents": {
+        "mcp": "run an MCP server with read-only tools",
+    },
     "more": {
         LAB: "run real vLLM releases on a CPU with scripted tokens",
         "completion": "print what completes commands and options in a shell",

@@ -1,0 +1,1 @@
+"""What coding agents call: the tools of the MCP server."""
