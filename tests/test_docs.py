@@ -138,6 +138,9 @@ def test_programs_in_the_docs_run(
 LINKED = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
+    ROOT / "AGENTS.md",
+    ROOT / "llms.txt",
+    *sorted((ROOT / "skills").rglob("*.md")),
     *DOCS,
     *sorted((ROOT / "docs" / "findings").glob("*.md")),
 ]

@@ -48,6 +48,7 @@ _COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
         "ui": "start the dashboard",
     },
     "for coding agents": {
+        "skill": "print or install the troubleshooting skill",
         "mcp": "run an MCP server with read-only tools",
     },
     "more": {

@@ -105,6 +105,14 @@ def test_the_commands_know_the_built_in_captures_and_probe_the_installed_server(
     assert "The server leaked 2 reasoning tokens into the answer" in audited.stdout
 
 
+def test_the_skill_and_the_results_of_the_matrix_are_in_the_wheel(program: Path, tmp_path: Path) -> None:
+    done = subprocess.run([program, "skill", "--install"], cwd=tmp_path, check=True, capture_output=True)
+    written = {path.name for path in tmp_path.rglob("*.md")}
+    assert written == {path.name for path in (ROOT / "skills").rglob("*.md")}, done.stdout
+    done = subprocess.run([program, "matrix", "0.33.0"], cwd=tmp_path, check=True, capture_output=True)
+    assert done.stdout.startswith(b"All scripts: vLLM 0.33.0 loses text silently in ")
+
+
 def test_the_lab_is_a_distribution_of_its_own(program: Path, tmp_path: Path) -> None:
     command = [str(program), "lab", "scripts", "--json"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
