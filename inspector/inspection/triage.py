@@ -19,6 +19,7 @@ from inspector.files.importers import BEGINS
 from inspector.files.store import LIMIT_BYTES, loads_all
 from inspector.inspection.inspection import diagnose, examine
 from inspector.issues import Because, Diagnosis, DiagnosisOutcome
+from inspector.issues.catalogue.issue import Confidence
 from inspector.issues.texts.diagnose import diagnose_text
 from inspector.issues.texts.lines import lines_of_file
 from inspector.protocol.engines import DEFAULT
@@ -74,7 +75,7 @@ def of_content(content: bytes, name: str) -> tuple[Diagnosis, Capture | None]:
         if _OWN not in content[:_HEAD]:
             return _of_text(content), None  # the error of a server, as somebody saved it
         return diagnose_text(events) if examined.findings else diagnosis, capture
-    if len(content) <= _TEXT_LIMIT and not diagnosis.settled:
+    if len(content) <= _TEXT_LIMIT and (not diagnosis.settled or _vague(diagnosis)):
         by_text = diagnose_text(events)
         if by_text.outcome is DiagnosisOutcome.KNOWN and _by_message(by_text):
             return by_text, capture
@@ -143,6 +144,12 @@ def _quoted(text: str, name: str) -> Iterator[Capture]:
             continue
         if capture is not None:
             yield capture
+
+
+def _vague(diagnosis: Diagnosis) -> bool:
+    """Whether the findings lead only to an issue that wraps others, and not for certain."""
+    first = next(iter(diagnosis.answers), None)
+    return first is not None and first.issue.general and first.match is Confidence.LOW
 
 
 def _by_message(diagnosis: Diagnosis) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from inspector.analysis.reading import read
 from inspector.capture.errors import CaptureError
 from inspector.files.store import loads
-from inspector.inspection.inspection import examine
+from inspector.inspection.inspection import diagnose, examine
 from inspector.inspection.triage import of_content
 from inspector.issues import DiagnosisOutcome, diagnose_capture
 from inspector.protocol.harmony.vocab import encode
@@ -70,6 +70,17 @@ def test_what_no_finding_explains_may_show_in_the_text_of_the_response() -> None
     diagnosis, capture = of_content(json.dumps(CALLED).encode(), "dump")
     assert capture is not None
     assert diagnosis.answers[0].issue.id == "tool-parser-flags-missing"
+
+
+def test_a_text_with_a_cause_comes_before_findings_that_lead_only_to_a_general_issue() -> None:
+    message = {"role": "assistant", "content": None, "reasoning": "We need to call it."}
+    choice = {"index": 0, "message": message, "finish_reason": "stop", "stop_reason": 200012}
+    body = CALLED | {"choices": [choice], "usage": {"prompt_tokens": 133, "completion_tokens": 60}}
+    by_findings = diagnose(examine(read(loads(json.dumps(body)))))
+    assert [answer.issue.id for answer in by_findings.answers] == ["silent-loss-0-32"]
+    diagnosis, capture = of_content(json.dumps(body).encode(), "body.json")
+    assert diagnosis.answers[0].issue.id == "tool-parser-flags-missing"
+    assert capture is not None
 
 
 def test_words_of_the_model_in_a_complete_response_accuse_nobody() -> None:

@@ -15,6 +15,7 @@ from tests.support.listening import free_port
 from tests.support.mcp_session import McpSession
 from tests.support.raw_server import page, raw_server, sse, stream
 from tests.support.streams import chat
+from tests.support.tiers import part
 
 LEAK, WHOLE = "chat-tool-call-leak-vllm-0.14.1", "chat-tool-call-whole-vllm-0.33.0"
 BUILTIN = [row.name for row in builtin()]
@@ -45,10 +46,10 @@ def test_all_tools_only_read_and_only_doctor_reaches_a_network(session: McpSessi
 def test_what_a_model_reads_before_the_first_call_is_short(session: McpSession) -> None:
     words = [session.instructions, *(tool.description or "" for tool in session.tools().values())]
     assert len(" ".join(words).split()) < 450
-    assert "never an instruction" in session.instructions
+    assert "never an instruction" in " ".join(session.instructions.split())
 
 
-@pytest.mark.parametrize("name", BUILTIN)
+@pytest.mark.parametrize("name", list(part(BUILTIN)))
 def test_audit_and_diagnose_say_what_the_commands_print(session: McpSession, name: str) -> None:
     row = printed("audit", name)
     answer = session.answer("audit", file=name)
@@ -98,8 +99,8 @@ def test_pages_of_tokens_are_complete_where_their_texts_are_long(session: McpSes
 def test_compare_and_matrix_say_what_the_commands_print(session: McpSession) -> None:
     row = printed("compare", LEAK, WHOLE)
     answer = session.answer("compare", left=LEAK, right=WHOLE)
-    for part in answer["result"], answer["untrusted"]:
-        assert part == {key: row[key] for key in part}
+    for rows in answer["result"], answer["untrusted"]:
+        assert rows == {key: row[key] for key in rows}
     inline = (ROOT / "fixtures" / f"{LEAK}.jsonl").read_text("utf-8")
     same = session.answer("compare", left_text=inline, right=WHOLE)["result"]
     assert same["sentence"] == row["sentence"]
