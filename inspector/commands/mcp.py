@@ -17,7 +17,7 @@ by their path, with the rights of whoever starts it, and writes nothing (docs/ag
 class Mcp(WithIssues):
     """Serve audit, tokens, diagnose, compare, doctor and matrix as tools of the Model Context Protocol.
 
-    The key of a server that doctor checks comes from OPENAI_API_KEY.
+    doctor sends the key in OPENAI_API_KEY to the server in OPENAI_BASE_URL only.
     """
 
 

@@ -119,7 +119,7 @@ def matrix(
 ) -> Returned:
     """Say how many Harmony streams a release delivers (whole), fails with an error (told), or loses (silent).
 
-    Measured on real servers. classes: since which release text, tool calls, ... are delivered completely.
+    Measured with scripted tokens. classes: since which release text, tool calls, ... are complete.
     """
     return _sent(lambda: tools.matrix(release, endpoint, steps, server))
 

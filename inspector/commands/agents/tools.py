@@ -6,10 +6,12 @@
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from os import environ
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
 
 from inspector.analysis.audit.missing_ids import ids_hint
 from inspector.analysis.prompt import prompt_of
@@ -17,7 +19,7 @@ from inspector.analysis.reading import Reading, read
 from inspector.capture.capture import Capture, Endpoint
 from inspector.capture.errors import ConnectionFailed, InspectorError
 from inspector.commands.agents.bounds import LIMIT, visible
-from inspector.commands.asking import KEY_VARIABLE
+from inspector.commands.asking import KEY_VARIABLE, URL_VARIABLE
 from inspector.commands.diagnose import diagnosis_of
 from inspector.commands.doctor import checkup_row
 from inspector.commands.shared import path_of
@@ -58,7 +60,7 @@ _OF_ANSWER: Final = (
 _ANSWERS_IN_FULL: Final = 3
 _OF_FINDING: Final = ("code", "severity", "field", "token_start", "token_end", "explanation", "known_issues")
 _HINTS: Final = SettingHints(
-    key=f"set {KEY_VARIABLE} where this MCP server is started",
+    key=f"set {KEY_VARIABLE}, and this server as {URL_VARIABLE}, where the MCP server is started",
     silence="ask again",
     certificates="run the command doctor, which has --ca-file",
 )
@@ -220,14 +222,22 @@ def compare(left: str, left_text: str, right: str, right_text: str) -> Parts:
 
 def doctor(base_url: str, model: str) -> Parts:
     """Checks of a server that runs."""
-    key = environ.get(KEY_VARIABLE, "")
-    server = Server(base_url=base_url, api_key=key, settings=_HINTS)
+    server = Server(base_url=base_url, settings=_HINTS)
+    own = environ.get(URL_VARIABLE, "")
+    if own and _origin(Server(base_url=own)) == _origin(server):
+        server = replace(server, api_key=environ.get(KEY_VARIABLE, ""))
     checkup = check_server(server, model=model or None)
     if checkup.checks[0].state is CheckState.FAILED:
         raise ConnectionFailed(checkup.checks[0].says)
     return Parts(
         checkup_row(checkup), {}, f"harmony-inspector doctor --base-url {server.v1} --json prints everything."
     )
+
+
+def _origin(server: Server) -> tuple[str, str]:
+    """A client may be talked into asking any server: the key is for the one that the user set."""
+    parts = urlsplit(server.v1)
+    return parts.scheme.lower(), parts.netloc.lower()
 
 
 def matrix(release: str, endpoint: str, steps: str, server: str) -> Parts:

@@ -12,8 +12,8 @@ from inspector.commands.agents.bounds import LIMIT, bounded
 from inspector.files.store import builtin
 from tests.support.command import ROOT, inspector
 from tests.support.listening import free_port
-from tests.support.mcp_session import McpSession
-from tests.support.raw_server import page, raw_server, sse, stream
+from tests.support.mcp_session import McpSession, mcp_session
+from tests.support.raw_server import Answer, page, raw_server, sse, stream
 from tests.support.streams import chat
 from tests.support.tiers import part
 
@@ -121,6 +121,19 @@ def test_doctor_says_what_the_command_prints(session: McpSession) -> None:
     assert {key: row[key] for key in ("version", "sentence", "checks", "matrix")} == {
         key: answer["result"][key] for key in ("version", "sentence", "checks", "matrix")
     }
+
+
+def test_the_key_goes_to_the_server_of_the_environment_only(tmp_path: Path) -> None:
+    routes: dict[str, Answer] = {"/v1/models": lambda _: [page(401, "{}", "application/json")]}
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    with raw_server(routes) as own, raw_server(routes) as other:
+        environment = {"OPENAI_API_KEY": "sk-secret", "OPENAI_BASE_URL": own.v1}
+        with mcp_session(folder, tmp_path / "log.txt", environment) as session:
+            for server in own, other:
+                assert "OPENAI_API_KEY" in session.sentence("doctor", base_url=server.v1)
+    assert {asked.headers.get("authorization") for asked in own.asked} == {"Bearer sk-secret"}
+    assert {asked.headers.get("authorization") for asked in other.asked} == {None}
 
 
 def test_a_file_with_many_captures_is_read_in_parts(session: McpSession, tmp_path: Path) -> None:
