@@ -2,7 +2,8 @@
 
 Streamlit finds `app` here; the screens are in pages/. Beside them stand the JavaScript of the components,
 the feed of live runs that the Live page reads, the built-in server that plays captures
-(`/playback/v1/...`), and the tap (`/tap/<name>/v1/...`) for the upstreams that the environment names.
+(`/playback/v1/...`), and the tap (`/tap/<name>/v1/...`) for the upstreams that the environment names. With
+HARMONY_INSPECTOR_REPLAY_ONLY there are only the pages that ask no server, and their JavaScript.
 """
 
 import logging
@@ -16,6 +17,7 @@ import streamlit as st
 
 import inspector
 from inspector import Capture, InspectorError
+from inspector.capture.replay_only import UPLOAD_MB, replay_only
 from inspector.files.store import builtin
 from inspector.fleet.watch import Metrics, Retention, Watch, metrics_app
 from inspector.fleet.watch.spans import configured_spans
@@ -51,6 +53,11 @@ FIRST_PAGE: Final = (
     *("pages.parts.replay.overview", "pages.parts.replay.clients", "pages.parts.replay.events"),
     "rapidfuzz.distance",
 )
+
+# Streamlit's cloud has its environment variables in this file, and reads it later.
+st.secrets.load_if_toml_exists()
+if replay_only():  # the limits of the upload fields hold in the browser, this one in the server
+    st.config.set_option("server.maxUploadSize", UPLOAD_MB)
 
 # An audit of a long stream may not keep the interpreter for 5 ms at a time while other streams arrive.
 sys.setswitchinterval(0.001)
@@ -106,12 +113,9 @@ async def lifespan(app: object) -> AsyncIterator[None]:
 app = st.App(
     "pages/frame.py",
     routes=[
-        *playback_routes(_builtins),
-        *(
-            route
-            for path in _page_paths()
-            for route in [*runs_routes(registry(), path), *module_routes(path)]
-        ),
+        *(route for path in _page_paths() for route in module_routes(path)),
+        *([] if replay_only() else playback_routes(_builtins)),
+        *(route for path in _page_paths() if not replay_only() for route in runs_routes(registry(), path)),
     ],
     middleware=[
         *hosts,

@@ -8,7 +8,8 @@ from importlib.util import find_spec
 from typing import Final
 
 from inspector.capture.errors import InspectorError
-from inspector.commands.options import Command, Options, option
+from inspector.capture.replay_only import REPLAY_ONLY_VARIABLE
+from inspector.commands.options import Command, Options, flag, option
 from inspector.commands.serving import Port
 from inspector.files.store import APP
 from inspector.net.hosts import HOSTS_VARIABLE
@@ -28,6 +29,10 @@ class Ui(Options):
     host: str | None = option("address to listen on (default: 127.0.0.1)", None)
     allow_host: tuple[str, ...] = option(
         f"also answer to this host name; repeatable (or set {HOSTS_VARIABLE})", (), "NAME", repeatable=True
+    )
+    replay_only: bool = flag(
+        "for visitors: connect to no server, read no file of this machine, keep uploads apart "
+        f"(or set {REPLAY_ONLY_VARIABLE}=1)"
     )
     options: tuple[str, ...] = option(
         "after --: more options for streamlit run", (), "OPTION", positional=True
@@ -56,6 +61,8 @@ def run(options: Ui) -> int:
     if options.allow_host:
         names = [*filter(None, [os.environ.get(HOSTS_VARIABLE)]), *options.allow_host]
         os.environ[HOSTS_VARIABLE] = " ".join(names)
+    if options.replay_only:
+        os.environ[REPLAY_ONLY_VARIABLE] = "1"
     if os.name != "nt":  # there, exec would return to the prompt while the dashboard goes on
         os.execv(command[0], list(command))  # noqa: S606 -- a list, no shell
     return subprocess.call(command)

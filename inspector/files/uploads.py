@@ -167,7 +167,7 @@ class Shelf:
         if used + sum(len(content) for _, content in archives) > min(ARCHIVES_BYTES, self._bytes_at_most):
             raise InspectorError(
                 f"{name}: more than {ARCHIVES_BYTES // 2**20} MB with what this session has already; "
-                "type the folder of the files on the Library page instead"
+                "drop fewer files, or let `harmony-inspector scan` read their folder"
             )
         folder = self.place(session, name)
         paths = [folder / f"{number}-{_plain(file)}.zip" for number, (file, _) in enumerate(archives, 1)]

@@ -15,6 +15,7 @@ from inspector import Capture, Endpoint, Inspection, InspectorError, Kind, Level
 from inspector.analysis.audit.rejection import rejected
 from inspector.capture.errors import CaptureError
 from inspector.capture.formats import plural
+from inspector.capture.replay_only import replay_only
 from inspector.files.store import Builtin, builtin
 from inspector.files.uploads import Shelf, Upload
 from inspector.inspection.inspection import of_choice
@@ -213,7 +214,7 @@ def restore(session: Session) -> None:
         return
     session.restored = True
     name = st.query_params.get("uploads")
-    if name is None or session.kept is not None:
+    if name is None or session.kept is not None or replay_only():
         return
     before = session.capture, session.choice, session.selection, session.undrawn
     kept, archives = shelf().kept(name), shelf().archives(name)
@@ -251,7 +252,9 @@ def _of_matrix(name: str) -> Opened | None:
 
 
 def _keep(session: Session, opened: Sequence[Opened], content: bytes) -> None:
-    """Queue uploads to be stored for a reload of the page."""
+    """Queue uploads to be stored for a reload of the page, but those of visitors."""
+    if replay_only():
+        return
     lines = content if len(opened) == 1 and content.startswith(b'{"harmony_capture"') else None
     session.kept = session.kept or shelf().session()
     shelf().hold(

@@ -8,13 +8,20 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from inspector.capture.errors import InspectorError
 from inspector.capture.formats import count, listed
+from inspector.capture.replay_only import replay_only, upload_mb
 from inspector.inspection.triage import is_log
 from pages.ui import captures
 from pages.ui.pickers import plain
 from pages.ui.state import HANDFUL, OPENED_AT_MOST, Rejected, Session
 
-LIMIT_MB: Final = 256
+LIMIT_MB: Final = upload_mb(256)
 """Of one file that is opened on a page with an upload."""
+FROM_DISK: Final = (
+    "scan their folder with `harmony-inspector scan` on your machine"
+    if replay_only()
+    else "type their folder on the Library page, which reads it from the disk"
+)
+"""What to do with more than can be uploaded."""
 _HELP: Final = "Recordings, logs, a folder, a ZIP"
 _NAMED: Final = 3
 _ZIPS: Final = (b"PK\x03\x04", b"PK\x05\x06")

@@ -11,6 +11,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from inspector import Capture, Diagnosis, Level
+from inspector.capture.replay_only import replay_only
 
 OPENED_AT_MOST = 24
 """Uploaded captures that a session keeps; the oldest gives way, and the sidebar says so."""
@@ -154,6 +155,11 @@ class Session(StripView):
     logs: dict[str, Diagnosis] = field(default_factory=dict)
     """The log that was diagnosed last, by upload id, or by name if it was opened as a capture."""
 
+    @property
+    def linked_uploads(self) -> str | None:
+        """The name of the kept uploads in the address; none where links are shared with strangers."""
+        return None if replay_only() else self.kept
+
     def turn_to(self, page: str) -> None:
         """Note the page that is open; a newly opened one shows the current selection."""
         if page != self.page or went_back():
@@ -191,7 +197,7 @@ class Session(StripView):
 
     def address(self, query: Mapping[str, str]) -> None:
         """Set the query of the address bar, and add the open section and the name of the kept uploads."""
-        added = {"section": self.section, "uploads": self.kept}
+        added = {"section": self.section, "uploads": self.linked_uploads}
         whole = {**query, **{name: value for name, value in added.items() if value}}
         if st.query_params.to_dict() != whole:
             st.query_params.from_dict(whole)

@@ -9,7 +9,9 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 
 from inspector.capture.errors import InspectorError
+from inspector.capture.replay_only import reject_path
 from inspector.data.scan.scanning import Progress, ScanStopped, scan
+from inspector.files.store import FIXTURES
 
 
 class ScanJob:
@@ -65,8 +67,11 @@ class ScanJobs:
     def start(self, places: Sequence[str], folder: Path) -> ScanJob:
         """Scan places into a folder; a scan that runs there goes on instead.
 
-        Without places, those of the scan that is there.
+        Without places, those of the scan that is there. Raises StoreError where only uploads, which are in
+        the folder, and the built-in captures may be read.
         """
+        for place in places:
+            reject_path(place, within=(folder, FIXTURES))
         with self._lock:
             running = self._jobs.get(folder)
             if running is not None and not running.ended:

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from inspector.capture.capture import Capture
 from inspector.capture.errors import InspectorError, StoreError
+from inspector.capture.replay_only import reject_path, replay_only
 from inspector.data.scan.folder import MANIFEST, is_scan
 from inspector.data.scan.items import ItemReader, ScanItem, from_text
 from inspector.data.scan.remote import is_url
@@ -37,11 +38,11 @@ EXAMPLE: Final = FIXTURES / "example"
 def offered_scans(own: Iterable[Path] = ()) -> dict[str, Path]:
     """The scans of a session's own folders, those that the operator allows, and the example, by name.
 
-    Pages and addresses use the names.
+    Pages and addresses use the names. A dashboard that only replays has those of the session and the example.
     """
     extra = [Path(path) for path in os.environ.get(SCANS_VARIABLE, "").split(os.pathsep) if path]
     scans: dict[str, Path] = {}
-    for folder in (*own, _captures(), *extra, EXAMPLE):
+    for folder in (*own, *([] if replay_only() else [_captures(), *extra]), EXAMPLE):
         for candidate in (folder, *_subfolders(folder)):
             resolved = candidate.resolve()
             if is_scan(candidate) and resolved not in scans.values():
@@ -51,6 +52,7 @@ def offered_scans(own: Iterable[Path] = ()) -> dict[str, Path]:
 
 def typed_place(text: str) -> Path:
     """What somebody typed: a scan, a folder with scans, or what has captures; raises InspectorError."""
+    reject_path(text)
     try:
         place = Path(text.strip()).expanduser()
         if place.is_absolute() and place.exists():

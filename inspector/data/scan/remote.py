@@ -5,6 +5,7 @@ from tempfile import TemporaryFile
 from typing import IO, Any, Final
 
 from inspector.capture.errors import InspectorError, StoreError
+from inspector.capture.replay_only import reject_connection
 
 _URL: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _KEYED: Final = re.compile(r"://[^/]*@|[?&](?:[^=&]*(?:signature|token|key|sig))=", re.IGNORECASE)
@@ -112,6 +113,7 @@ def _stamp(info: dict[str, Any]) -> str:
 
 
 def _system(url: str) -> tuple[Any, str]:
+    reject_connection()
     try:
         from fsspec.core import url_to_fs  # noqa: PLC0415 -- an extra
     except ImportError as error:

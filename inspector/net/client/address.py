@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from inspector.capture.errors import ConnectionFailed, InspectorError
+from inspector.capture.replay_only import reject_connection
 from inspector.protocol.wire.endpoints import ASKED
 
 _ENDPOINTS: Final = re.compile(rf"(?:{'|'.join(spec.path for spec in ASKED)}|/models)/?$")
@@ -41,7 +42,7 @@ class Server:
 
     `base_url` may lack the scheme, the trailing `/v1`, or carry a whole endpoint's path; see `v1`.
     Raises AddressInvalid for an invalid HTTP address, InspectorError for a key or header that HTTP cannot
-    carry.
+    carry, and ConnectionFailed in a process that only replays: all requests to servers need one of these.
     """
 
     base_url: str = "http://localhost:8000/v1"
@@ -58,6 +59,7 @@ class Server:
     """How advice names the settings."""
 
     def __post_init__(self) -> None:
+        reject_connection()
         named = False
         try:
             parts = urlsplit(self.v1)

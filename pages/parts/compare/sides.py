@@ -7,6 +7,7 @@ import streamlit as st
 
 import inspector
 from inspector import Comparison, Inspection
+from inspector.capture.replay_only import replay_only
 from pages.ui import captures, opening, pickers
 from pages.ui.captures import Chosen
 from pages.ui.state import Session, went_back
@@ -20,6 +21,8 @@ _SERVERS: Final = "Ask two servers"
 
 def from_servers() -> bool:
     """True to send requests to two servers, False to compare existing captures."""
+    if replay_only():
+        return False
     if "compare_from" not in st.session_state:
         st.session_state["compare_from"] = _SERVERS if "trial" in st.query_params else _CAPTURES
     kind = st.segmented_control(

@@ -9,6 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 import inspector
 from inspector import Diagnosis, InspectorError
+from inspector.capture.replay_only import upload_mb
 from inspector.inspection.inspection import diagnose
 from inspector.inspection.triage import of_content
 from inspector.issues import decompress
@@ -29,7 +30,7 @@ FREQUENT: Final = {
 _PREFIX: Final = "openai_harmony.HarmonyError: "
 TEXT: Final = "diagnose_text"
 """The key of the field."""
-LOG_LIMIT_MB: Final = 1024
+LOG_LIMIT_MB: Final = upload_mb(1024)
 """The server's `maxUploadSize` must allow it."""
 _PROGRESS_EVERY: Final = 8_000_000
 """Characters between two updates of the progress bar."""

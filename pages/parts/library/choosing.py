@@ -1,11 +1,13 @@
 """The pickers of the Library page: scan, filter, groups and order, kept in the URL."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import streamlit as st
 
 from inspector import InspectorError
+from inspector.capture.replay_only import replay_only
 from inspector.data.scan import GROUPS as LIBRARY_GROUPS
 from inspector.data.scan import SORTS as LIBRARY_SORTS
 from inspector.data.scan import Library, column_words
@@ -27,6 +29,12 @@ _TYPED: Final = "library_typed"
 _WORST: Final = "worst first"
 _ADDRESS: Final = frozenset({"scan", "filter", "group", "sort", "order"})
 _EXAMPLE: Final = "kind = 'dropped' AND tokens > 500"
+_TYPING: Final[Mapping[str, Any]] = {
+    "accept_new_options": True,
+    "placeholder": "the full path of a folder of captures",
+    "help": "To read captures from the disk, type the full path of their folder.",
+}
+_OR_TYPE: Final = "" if replay_only() else ", or type its folder"
 _HELP: Final = (
     "An SQL expression of columns: `=` `<>` `<` `>`, `IN (...)`, `BETWEEN`, `ILIKE '%text%'`, `IS NULL`, "
     "joined with `AND`, `OR`, `NOT`. A condition on a column of findings, such as `kind`, matches captures "
@@ -79,7 +87,7 @@ def choose(session: Session) -> LibraryQuery | None:
     missing = linked.get("scan", "")
     if missing and missing not in names:
         st.warning(
-            plain(f"This session has no scan “{missing}”: drop its files again, or type its folder.")
+            plain(f"This session has no scan “{missing}”: drop its files again{_OR_TYPE}.")
             + (f" Shown is **{plain(scan)}**." if scans else ""),
             icon=":material/link_off:",
         )
@@ -110,7 +118,7 @@ def zone() -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="library_zone"):
         st.markdown("**Drop captures, a ZIP or a folder here**")
         file_buttons()
-        st.caption("They stay in this session, on this machine.")
+        st.caption(f"They stay in this session{'' if replay_only() else ', on this machine'}.")
 
 
 def file_buttons() -> None:
@@ -147,17 +155,16 @@ def sort_picker() -> None:
 
 def _choose_scan(session: Session, names: list[str]) -> str:
     """The name of a scan; a folder that is typed is one of them from then on."""
+    typing = {} if replay_only() else _TYPING
     chosen = st.selectbox(
         "Scan",
         names,
         index=0 if names else None,
         key=_SCAN,
         width=220 if names else 480,
-        accept_new_options=True,
-        placeholder="the full path of a folder of captures",
         on_change=_take_place,
         args=(session, names),
-        help="To read captures from the disk, type the full path of their folder.",
+        **typing,
     )
     return str(chosen)
 

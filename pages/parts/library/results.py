@@ -248,7 +248,7 @@ def _nothing(library: Library, query: LibraryQuery) -> None:
     if not query.words or not (total := counts.captures + counts.unread):
         if library.manifest.finished_at is None:
             return
-        st.caption("Nothing in it is a capture. Drop other files, or type the path of a folder.")
+        st.caption("Nothing in it is a capture. Drop other files.")
         return
     st.caption(f"The scan has {total:,} rows. Remove a condition of the filter, or clear it.")
     st.button("Clear the filter", icon=":material/filter_alt_off:", key="library_clear", on_click=clear)

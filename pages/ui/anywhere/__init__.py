@@ -41,8 +41,7 @@ def receive(session: Session, given: Mapping[str, Any], page: str) -> None:
     """Open a text and turn to the page for it, or name what is too large to be uploaded."""
     name, text = given.get("rejected"), given.get("text")
     if isinstance(name, str):
-        advice = "type their folder on the Library page, which reads it from the disk"
-        problem = f"{name}: more than {opening.LIMIT_MB} MB or 65,535 files at once; {advice}."
+        problem = f"{name}: more than {opening.LIMIT_MB} MB or 65,535 files at once; {opening.FROM_DISK}."
         opening.reject(session, [Rejected(name=name, problem=problem)], of=1)
     elif isinstance(text, str):
         name = f"pasted-{time.strftime('%H%M%S')}.txt"
