@@ -1,8 +1,11 @@
-"""Tells the build backend the dependencies and which fixtures are in the wheel.
+"""Tells the build backend the dependencies, the addresses and which fixtures are in the wheel.
 
-The requirements files are the one list of dependencies, with reasons.
+The requirements files are the one list of dependencies, with reasons; publishing.toml is the one place with
+the address of the repository.
 """
 
+import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +34,52 @@ def listed(path: Path) -> list[str]:
     return found
 
 
-class Requirements(MetadataHookInterface):
-    """Fills in `dependencies` and `optional-dependencies`."""
+_REPOSITORY = re.compile(r"https://github\.com/([A-Za-z0-9-]+)/([A-Za-z0-9._-]+)")
+_RELATIVE = re.compile(r"(\]\()(?!https?://|#)(?=[^)\s]+\))")
+"""Before the target of a link or picture that is a file of the repository."""
+
+
+def repository(root: Path) -> str:
+    """The address of the repository; empty until publishing.toml has one."""
+    address = str(tomllib.loads((root / "publishing.toml").read_text("utf-8"))["repository"])
+    if address and not _REPOSITORY.fullmatch(address):
+        raise ValueError(
+            f"publishing.toml: {address!r} is not of the form https://github.com/NAME/REPOSITORY"
+        )
+    return address
+
+
+def urls(address: str) -> dict[str, str]:
+    """The URLs of the project; none without a repository."""
+    parts = _REPOSITORY.fullmatch(address)
+    if parts is None:
+        return {}
+    return {
+        "Documentation": f"https://{parts[1].lower()}.github.io/{parts[2]}/",
+        "Source": address,
+        "Issues": f"{address}/issues",
+        "Changelog": f"{address}/blob/main/CHANGELOG.md",
+    }
+
+
+def readme(text: str, address: str) -> str:
+    """The README as an index of packages shows it, which has none of the files that it links."""
+    if not address:
+        return text
+    pictures = re.sub(rf"(?<=!)(\[[^\]]*){_RELATIVE.pattern}", rf"\1\2{address}/raw/main/", text)
+    return _RELATIVE.sub(rf"\1{address}/blob/main/", pictures)
+
+
+class Metadata(MetadataHookInterface):
+    """Fills in what pyproject.toml calls dynamic, but for the version."""
 
     def update(self, metadata: dict[str, Any]) -> None:
-        """Read them from the requirements files."""
+        """Read it from the requirements files, publishing.toml and the README."""
         root = Path(self.root)
+        address = repository(root)
+        metadata["urls"] = urls(address)
+        text = readme((root / "README.md").read_text("utf-8"), address)
+        metadata["readme"] = {"content-type": "text/markdown", "text": text}
         everything = listed(root / "requirements.txt")
         pages = _of(everything, PAGES)
         metadata["dependencies"] = [requirement for requirement in everything if requirement not in pages]

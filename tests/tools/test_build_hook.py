@@ -1,9 +1,11 @@
-"""The dependencies of the wheel and its extras are those of the requirements files."""
+"""Dependencies are those of the requirements files, and addresses are made of the one in publishing.toml."""
 
 from importlib.metadata import Distribution
 from pathlib import Path
 
-from tools.build_hook import EXTRAS, PAGES, Requirements, listed, shipped
+import pytest
+
+from tools.build_hook import EXTRAS, PAGES, Metadata, listed, readme, repository, shipped, urls
 
 ROOT = Path(__file__).parents[2]
 
@@ -16,7 +18,7 @@ def test_comments_are_left_out_and_the_rest_is_the_list(tmp_path: Path) -> None:
 
 def test_the_build_is_told_what_requirements_txt_names() -> None:
     metadata: dict[str, object] = {}
-    Requirements(str(ROOT), {}).update(metadata)
+    Metadata(str(ROOT), {}).update(metadata)
     dependencies = metadata["dependencies"]
     assert isinstance(dependencies, list)
     assert "openai>=2,<4" in dependencies
@@ -35,3 +37,46 @@ def test_the_wheel_has_the_captures_but_those_of_the_matrix() -> None:
     assert "fixtures/index.toml" in paths
     assert any(path.startswith("fixtures/matrix/") and path.endswith(".json") for path in paths)
     assert not [path for path in paths if path.endswith(".zip")]
+
+
+ADDRESS = "https://github.com/Some-Body/inspector.fork"
+
+
+def test_without_a_repository_no_address_is_made_up() -> None:
+    text = "![a](docs/a.png) [b](docs/b.md)"
+    assert (urls(""), readme(text, "")) == ({}, text)
+    metadata: dict[str, object] = {}
+    Metadata(str(ROOT), {}).update(metadata)
+    assert metadata["urls"] == urls(repository(ROOT))
+
+
+def test_every_url_is_made_of_that_of_the_repository() -> None:
+    assert urls(ADDRESS) == {
+        "Documentation": "https://some-body.github.io/inspector.fork/",
+        "Source": ADDRESS,
+        "Issues": f"{ADDRESS}/issues",
+        "Changelog": f"{ADDRESS}/blob/main/CHANGELOG.md",
+    }
+
+
+@pytest.mark.parametrize(
+    "address", ["http://github.com/a/b", "https://github.com/a", f"{ADDRESS}/", "https://x.org/a/b", "a b"]
+)
+def test_another_form_of_address_ends_the_build(address: str, tmp_path: Path) -> None:
+    (tmp_path / "publishing.toml").write_text(f'repository = "{address}"\n')
+    with pytest.raises(ValueError, match=r"publishing\.toml"):
+        repository(tmp_path)
+
+
+def test_links_of_the_readme_lead_to_the_repository() -> None:
+    files = f"{ADDRESS}/blob/main"
+    for given, shown in {
+        "![a](docs/a.png)": f"![a]({ADDRESS}/raw/main/docs/a.png)",
+        "[b](docs/b.md#c)": f"[b]({files}/docs/b.md#c)",
+        "[![f](f.png)](f.md)": f"[![f]({ADDRESS}/raw/main/f.png)]({files}/f.md)",
+        "[c](https://x.org/d) [d](#e)": "[c](https://x.org/d) [d](#e)",
+    }.items():
+        assert readme(given, ADDRESS) == shown
+    own = readme((ROOT / "README.md").read_text("utf-8"), ADDRESS)
+    assert "](docs/" not in own
+    assert f"]({ADDRESS}/raw/main/docs/screenshots/" in own

@@ -1,0 +1,48 @@
+"""Writes the address of publishing.toml into the files that cannot read it: `python -m tools.make_addresses`.
+
+These are a workflow of other repositories (docs/ci.md) and the citation. Without an address they have none.
+"""
+
+import re
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from inspector.capture.version import __version__
+from tools.build_hook import repository
+
+ROOT: Final = Path(__file__).parent.parent
+
+
+def in_workflow(text: str, address: str) -> str:
+    """The steps that use the action: the repository's at the tag of this version, else a copy in the job."""
+    name = address.removeprefix("https://github.com/")
+    action = f"{name}@v{__version__}" if name else "./harmony-inspector"
+    return re.sub(r"(uses: )\S+(?= # this repository)", rf"\1{action}", text)
+
+
+def in_citation(text: str, address: str) -> str:
+    """The citation, with the version."""
+    line = f"repository-code: {address}\n" if address else ""
+    text = re.sub(r"^version: .*$", f"version: {__version__}", text, flags=re.MULTILINE)
+    return re.sub(r"^(?:repository-code: .*\n)?(?=license:)", line, text, flags=re.MULTILINE)
+
+
+FILES: Final[Mapping[str, Callable[[str, str], str]]] = {
+    "docs/ci.md": in_workflow,
+    "CITATION.cff": in_citation,
+}
+
+
+def main() -> int:
+    """Write them."""
+    address = repository(ROOT)
+    for name, written in FILES.items():
+        path = ROOT / name
+        path.write_text(written(path.read_text("utf-8"), address), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
