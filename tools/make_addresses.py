@@ -26,7 +26,7 @@ def in_citation(text: str, address: str) -> str:
     """The citation, with the version."""
     line = f"repository-code: {address}\n" if address else ""
     text = re.sub(r"^version: .*$", f"version: {__version__}", text, flags=re.MULTILINE)
-    return re.sub(r"^(?:repository-code: .*\n)?(?=license:)", line, text, flags=re.MULTILINE)
+    return re.sub(r"^(?:repository-code: .*\n)?(?=license:)", line, text, count=1, flags=re.MULTILINE)
 
 
 FILES: Final[Mapping[str, Callable[[str, str], str]]] = {

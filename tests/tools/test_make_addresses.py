@@ -26,6 +26,7 @@ def test_an_address_comes_and_goes() -> None:
     for name, written in FILES.items():
         filled = written(text(name), ADDRESS)
         assert "some-body/fork" in filled
+        assert written(filled, ADDRESS) == filled
         assert written(filled, "") == written(text(name), "")
     assert f"uses: some-body/fork@v{__version__} # this repository" in in_workflow(
         text("docs/ci.md"), ADDRESS
