@@ -1,6 +1,6 @@
 """Writes the address of publishing.toml into the files that cannot read it: `python -m tools.make_addresses`.
 
-These are a workflow of other repositories (docs/ci.md) and the citation. Without an address they have none.
+These are files of other repositories in the docs, and the citation. Without an address they have none.
 """
 
 import re
@@ -16,10 +16,16 @@ ROOT: Final = Path(__file__).parent.parent
 
 
 def in_workflow(text: str, address: str) -> str:
-    """The steps that use the action: the repository's at the tag of this version, else a copy in the job."""
+    """The steps that use the action: the repository's at the tag of this version, else of a copy."""
     name = address.removeprefix("https://github.com/")
     action = f"{name}@v{__version__}" if name else "./harmony-inspector"
     return re.sub(r"(uses: )\S+(?= # this repository)", rf"\1{action}", text)
+
+
+def in_hooks(text: str, address: str) -> str:
+    """The repository of the hook at the tag of this version, else a copy."""
+    text = re.sub(r"(repo: )\S+(?= # this repository)", rf"\1{address or './harmony-inspector'}", text)
+    return re.sub(r"(# this repository\n +rev: )\S+", rf"\1v{__version__}", text)
 
 
 def in_citation(text: str, address: str) -> str:
@@ -31,6 +37,7 @@ def in_citation(text: str, address: str) -> str:
 
 FILES: Final[Mapping[str, Callable[[str, str], str]]] = {
     "docs/ci.md": in_workflow,
+    "docs/lint.md": in_hooks,
     "CITATION.cff": in_citation,
 }
 
