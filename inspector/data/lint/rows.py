@@ -42,6 +42,9 @@ _ZSTD: Final = 93
 _ZSTD_STEP: Final = 1024  # a zstd block of 4 bytes stands for up to 128 KiB
 _WINDOW_BYTES: Final = 2**27
 _ENCRYPTED: Final = 1
+_NESTED_AT_MOST: Final = 500
+"""Levels of a row; what walks one has less than a thousand, of which callers have some."""
+_TOO_DEEP: Final = "it nests too deeply"
 _LOCAL: Final = struct.Struct("<26xHH")
 """The header before a member, with the lengths of its name and extra field."""
 _NOT_UNPACKED: Final = (
@@ -162,14 +165,31 @@ def _row(number: int, text: str) -> LintRow:
     except ValueError as error:
         return LintRow(number, None, f"it is not valid JSON ({error})")
     except RecursionError:
-        return LintRow(number, None, "it nests too deeply")
+        return LintRow(number, None, _TOO_DEEP)
     return _of_value(number, values)
 
 
 def _of_value(number: int, values: object) -> LintRow:
     if not isinstance(values, dict):
         return LintRow(number, None, f"it is not a JSON object but {_kind(values)}")
+    if _nests_deeply(values):
+        return LintRow(number, None, _TOO_DEEP)
     return LintRow(number, values)
+
+
+def _nests_deeply(value: object) -> bool:
+    """True for what is decoded, but deeper than what walks a row: from Python 3.12 on, ten times."""
+    level: list[Any] = [value]
+    for _ in range(_NESTED_AT_MOST):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _kind(value: object) -> str:

@@ -375,6 +375,8 @@ def closest(
         return ()
     with _LOCK:
         rows = index.execute(_CLOSEST, (query,)).fetchall()
+    if entries is not catalogue():
+        index.close()
     similar = (entries[row] for (row,) in rows)
     possible = (
         issue

@@ -87,8 +87,12 @@ def test_places_are_inside_the_value(text: str, ids: list[int]) -> None:
 
 
 def test_a_row_may_nest_as_deeply_as_it_can_be_read(tmp_path: Path) -> None:
+    """Named columns are walked, and without them all values of the first rows."""
     deep = f"{'[' * 5000}{']' * 5000}"
-    rows = [f'{{"text": {deep[:size]}1{deep[-size:]}}}' for size in (100, 700, 900, 950, 980, 5000)]
+    sizes = (100, 400, 5000, *range(885, 1000, 4))  # fewer than the rows by which columns are recognized
+    text = "<|start|>assistant<|channel|>final<|message|>Hi<|return|>"
+    rows = [f'{{"text": "{text}", "more": {deep[:size]}1{deep[-size:]}}}' for size in sizes]
     (tmp_path / "rows.jsonl").write_text("\n".join(rows))
+    assert lint(tmp_path / "rows.jsonl").rows == len(rows)
     for form in Form:
-        assert lint(tmp_path / "rows.jsonl", columns=[Column("text", form)]).rows == len(rows)
+        assert lint(tmp_path / "rows.jsonl", columns=[Column("more", form)]).rows == len(rows)
