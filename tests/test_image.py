@@ -111,9 +111,8 @@ def steps(dockerfile: str) -> list[tuple[str, str]]:
     return [(line.split()[0], line.partition(" ")[2].strip()) for line in lines if line.strip()]
 
 
-@pytest.fixture(scope="module")
-def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
-    built = Image(tmp_path_factory.mktemp("image"))
+def image_in(folder: Path) -> Image:
+    built = Image(folder)
     for name, words in steps((ROOT / "Dockerfile").read_text("utf-8")):
         built.step(name, words)
     (built.root / "data").mkdir()
@@ -136,7 +135,14 @@ def dashboard(image: Image, **more: str) -> Iterator[str]:
 
 
 @pytest.mark.slow
-def test_the_dashboard_and_a_canary_that_asks_it(image: Image) -> None:
+def test_the_image_and_its_programs(tmp_path: Path) -> None:
+    image = image_in(tmp_path)
+    a_canary_asks_the_dashboard(image)
+    the_tap_forwards(image)
+    a_space_only_replays(image)
+
+
+def a_canary_asks_the_dashboard(image: Image) -> None:
     with dashboard(image, HARMONY_INSPECTOR_HOSTS="*.example") as address:
         for host, status in {"a.example": 200, "10.0.0.7:8501": 200, "rebound.test": 403}.items():
             assert httpx.get(address, headers={"host": host}).status_code == status
@@ -147,8 +153,7 @@ def test_the_dashboard_and_a_canary_that_asks_it(image: Image) -> None:
         assert image.run("audit", str(image.root / "app" / "fixtures" / f"{name}.jsonl")).returncode == code
 
 
-@pytest.mark.slow
-def test_the_tap(image: Image) -> None:
+def the_tap_forwards(image: Image) -> None:
     port = str(free_port())
     words = ("tap", "--upstream", "main=", "--out", "taps", "--host", "0.0.0.0", "--port", port)
     with listening(Echo()) as upstream:
@@ -157,8 +162,7 @@ def test_the_tap(image: Image) -> None:
             assert client.get(f"http://127.0.0.1:{port}/main/v1/models").status_code == 200
 
 
-@pytest.mark.slow
-def test_a_space_only_replays(image: Image) -> None:
+def a_space_only_replays(image: Image) -> None:
     (name, words), *_ = steps(VISITORS)
     space = Image(image.root, dict(image.environment), image.entrypoint, image.command, image.health)
     space.step(name, words)
