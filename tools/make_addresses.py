@@ -1,6 +1,7 @@
 """Writes the address of publishing.toml into the files that cannot read it: `python -m tools.make_addresses`.
 
-These are files of other repositories in the docs, and the citation. Without an address they have none.
+These are files of other repositories in the docs, the site, and the citation. Without an address they have
+none.
 """
 
 import re
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from inspector.capture.version import __version__
-from tools.build_hook import repository
+from tools.build_hook import repository, urls
 
 ROOT: Final = Path(__file__).parent.parent
 
@@ -28,6 +29,15 @@ def in_hooks(text: str, address: str) -> str:
     return re.sub(r"(# this repository\n +rev: )\S+", rf"\1v{__version__}", text)
 
 
+def in_site(text: str, address: str) -> str:
+    """The addresses of the site and of its repository, below the site's name."""
+    pages = urls(address).get("Documentation", "")
+    lines = f"site_url: {pages}\nrepo_url: {address}\n" if address else ""
+    return re.sub(
+        r"(^site_name: .*\n)(?:site_url: .*\nrepo_url: .*\n)?", rf"\1{lines}", text, flags=re.MULTILINE
+    )
+
+
 def in_citation(text: str, address: str) -> str:
     """The citation, with the version."""
     line = f"repository-code: {address}\n" if address else ""
@@ -38,6 +48,7 @@ def in_citation(text: str, address: str) -> str:
 FILES: Final[Mapping[str, Callable[[str, str], str]]] = {
     "docs/ci.md": in_workflow,
     "docs/lint.md": in_hooks,
+    "mkdocs.yml": in_site,
     "CITATION.cff": in_citation,
 }
 
