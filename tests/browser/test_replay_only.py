@@ -6,7 +6,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FilePayload, Page, expect
 
 from inspector.capture.replay_only import REPLAY_ONLY_VARIABLE, UPLOAD_MB
 from inspector.files.store import FIXTURES
@@ -62,7 +62,7 @@ def test_an_upload_is_seen_by_its_session_alone(
     stranger.goto(page.url)
     expect(stranger.get_by_text("This session has no scan")).to_be_visible()
     page.goto(public)
-    file = {"name": "mine.jsonl", "mimeType": "text/plain", "buffer": CAPTURE.read_bytes()}
+    file = FilePayload(name="mine.jsonl", mimeType="text/plain", buffer=CAPTURE.read_bytes())
     page.get_by_test_id("stFileUploaderDropzoneInput").first.set_input_files(file)
     page.wait_for_url("**capture=mine.jsonl**")
     assert "uploads=" not in page.url
@@ -73,11 +73,11 @@ def test_an_upload_is_seen_by_its_session_alone(
 def test_the_server_too_rejects_a_large_upload(public: str, open_page: Callable[..., Page]) -> None:
     page = open_page()
     page.goto(public)
-    file = {"name": "small.jsonl", "mimeType": "text/plain", "buffer": CAPTURE.read_bytes()}
+    file = FilePayload(name="small.jsonl", mimeType="text/plain", buffer=CAPTURE.read_bytes())
     with page.expect_request("**/upload_file/**") as sent:
         page.get_by_test_id("stFileUploaderDropzoneInput").first.set_input_files(file)
     xsrf = {name: value for name, value in sent.value.all_headers().items() if "xsrf" in name}
     for megabytes, status in ((1, 204), (UPLOAD_MB + 2, 413)):
-        buffer = {"name": "large", "mimeType": "text/plain", "buffer": b"x" * (megabytes << 20)}
-        answer = page.request.put(sent.value.url, headers=xsrf, multipart={"file": buffer})
+        large = FilePayload(name="large", mimeType="text/plain", buffer=b"x" * (megabytes << 20))
+        answer = page.request.put(sent.value.url, headers=xsrf, multipart={"file": large})
         assert answer.status == status

@@ -1,4 +1,4 @@
-"""The folder of a Space: the image's files, the README with its settings, and a Dockerfile that only replays."""
+"""The folder of a Space: the image's files, the README with its settings, a Dockerfile that only replays."""
 
 from pathlib import Path
 
