@@ -3,6 +3,10 @@
 Event types: OpenAI's Responses streaming events as vLLM 0.10 to 0.32 sends them. In vLLM 0.13 the ID and
 index of a delta may differ from those of the item that was added; the text is read all the same and the
 disorder is noted.
+
+A reasoning item has its text in `content`, or in `summary`, where a gateway puts all of the reasoning that
+came from chat (LiteLLM 1.106.12: responses/litellm_completion_transformation). A summary beside the text is
+not read.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +19,7 @@ from inspector.protocol.wire.stream import Stream, brief, error_in, loads, token
 _DELTAS: Final = {
     "response.output_text.delta": "message",
     "response.reasoning_text.delta": "reasoning",
+    "response.reasoning_summary_text.delta": "reasoning",
     "response.function_call_arguments.delta": "function_call",
     "response.mcp_call_arguments.delta": "mcp_call",
     "response.code_interpreter_call_code.delta": "code_interpreter_call",
@@ -22,6 +27,7 @@ _DELTAS: Final = {
 _DONES: Final = {
     "response.output_text.done": ("message", "text"),
     "response.reasoning_text.done": ("reasoning", "text"),
+    "response.reasoning_summary_text.done": ("reasoning", "text"),
     "response.function_call_arguments.done": ("function_call", "arguments"),
     "response.mcp_call_arguments.done": ("mcp_call", "arguments"),
     "response.code_interpreter_call_code.done": ("code_interpreter_call", "code"),
@@ -42,6 +48,7 @@ class ResponsesReader:
             tuple[str, object], int
         ] = {}  # type with output_index or id, to place in its type
         self._sequence: int | None = None
+        self._has_reasoning = False
 
     def receive(self, events: Sequence[Event]) -> None:
         """Read some more events."""
@@ -70,6 +77,9 @@ class ResponsesReader:
         if kind in stream.extensions.members:
             stream.members.add(kind)
         self._count(payload.get("sequence_number"), index)
+        self._has_reasoning |= kind.startswith("response.reasoning_text.")
+        if self._has_reasoning and kind.startswith("response.reasoning_summary_text."):
+            return
         if kind in _DELTAS:
             text = payload.get("delta")
             if isinstance(text, str) and text:
@@ -191,7 +201,7 @@ def item_texts(output: object) -> Iterator[tuple[str, str]]:
         number = counts.get(kind, 0)
         counts[kind] = number + 1
         if kind in {"message", "reasoning"}:
-            content = item.get("content")
+            content = item.get("content") or item.get("summary")
             for part in content if isinstance(content, list) else ():
                 if isinstance(part, dict) and isinstance(text := part.get("text"), str):
                     yield _field_name(kind, number), text
