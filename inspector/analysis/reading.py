@@ -249,7 +249,11 @@ class Reading:
         label = self.engine.labelled(self.server_version)
         if self.engine is UNKNOWN and self.stream.provider:
             label = clip(self.stream.provider, _MODEL_SHOWN)
-        return label if self.gateway is None else f"{label}, through {self.gateway.label}"
+        lab = self.header.extra.get("lab")
+        through = lab.get("through") if isinstance(lab, dict) else None
+        if self.gateway is not None and not isinstance(through, str):
+            through = self.gateway.label
+        return f"{label}, through {clip(through, _MODEL_SHOWN)}" if isinstance(through, str) else label
 
     def arrival_s(self, event: int) -> float | None:
         """Arrival of an event in seconds from the request, if known."""

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from inspector.capture.errors import InspectorError, StoreError
-from inspector.capture.formats import clip, figure
+from inspector.capture.formats import clip, count, figure
 from inspector.commands.asking import Connection, Request, request_of, server_of
 from inspector.commands.options import Command, option
 from inspector.commands.progress import in_turn, progress
@@ -18,6 +18,7 @@ from inspector.inspection.compare import (
     compare,
     compare_all,
     diff,
+    join,
     significance,
 )
 from inspector.inspection.inspection import Inspection, inspect
@@ -94,6 +95,7 @@ _EXAMPLE = """examples:
   python -m inspector compare old.jsonl new.jsonl
   python -m inspector compare reference.jsonl a.jsonl b.jsonl c.jsonl
   python -m inspector compare --left old-*.jsonl --right new-*.jsonl
+  python -m inspector compare --server-side behind/*.jsonl --client-side before/*.jsonl
   python -m inspector compare --ask http://old:8000/v1 http://new:8000/v1 --model openai/gpt-oss-20b \\
       --prompt "What is the weather in Paris?" --runs 10
 
@@ -109,8 +111,9 @@ class Compare(Asked):
     """Compare captures token by token.
 
     Two captures: compare generated tokens, delivered text and findings. More than two: compare each with
-    the first. --left and --right: compare the failure rates of repeated runs. --ask: send one prompt to two
-    servers and compare the responses.
+    the first. --left and --right: compare the failure rates of repeated runs. --server-side and
+    --client-side: what a gateway made of each response. --ask: send one prompt to two servers and compare
+    the responses.
     """
 
     files: tuple[str, ...] = option(
@@ -122,6 +125,12 @@ class Compare(Asked):
     )
     left: tuple[str, ...] = option("runs of the first side", (), "FILE", globs=True)
     right: tuple[str, ...] = option("runs of the second side", (), "FILE", globs=True)
+    server_side: tuple[str, ...] = option(
+        "captures of a tap between a gateway and its server; with --client-side", (), "FILE", globs=True
+    )
+    client_side: tuple[str, ...] = option(
+        "captures of a tap between the clients and the gateway: where was text lost?", (), "FILE", globs=True
+    )
     json: bool = as_json("one JSON object, or an array for several files")
 
 
@@ -137,6 +146,10 @@ def run(options: Compare) -> int:
         if options.files or not (options.left and options.right):
             raise InspectorError("repeated runs need --left FILE... and --right FILE..., and no other files")
         return _run_repeats(options)
+    if options.server_side or options.client_side:
+        if options.files or not (options.server_side and options.client_side):
+            raise InspectorError("--server-side FILE... and --client-side FILE... need each other only")
+        return _run_hops(options)
     if len(options.files) < 2:
         raise InspectorError("compare needs at least two captures")
     if len(options.files) == 2:
@@ -169,6 +182,45 @@ def _run_repeats(options: Compare) -> int:
         for files in (options.left, options.right)
     )
     return _print_repeats(left, right, as_json=options.json)
+
+
+def _run_hops(options: Compare) -> int:
+    """Join the captures of both sides of a gateway; 1 if it changed a response, 2 if none fit together."""
+    left, right = (
+        [(name, capture) for file in in_turn(files) for name, capture in captures(file)]
+        for files in (options.server_side, options.client_side)
+    )
+    pairs = list(join([capture for _, capture in left], [capture for _, capture in right]))
+    comparisons = [
+        compare(
+            inspect(left[pair.server_side][1], name=left[pair.server_side][0]),
+            inspect(right[pair.client_side][1], name=right[pair.client_side][0]),
+            joined_by=pair.by,
+        )
+        for pair in pairs
+    ]
+    alone = [
+        *(left[place][0] for place in sorted(set(range(len(left))) - {pair.server_side for pair in pairs})),
+        *(right[place][0] for place in sorted(set(range(len(right))) - {pair.client_side for pair in pairs})),
+    ]
+    if options.json:
+        print_json([comparison_row(comparison) for comparison in comparisons])
+    else:
+        say(_hop_lines(comparisons))
+    for name in alone:
+        tell(f"inspector: {name}: no capture of the other side fits, or several do")
+    if not comparisons:
+        return 2
+    return int(any(not comparison.same for comparison in comparisons))
+
+
+def _hop_lines(comparisons: list[Comparison]) -> Iterator[str]:
+    for comparison in comparisons:
+        yield Heading(f"{comparison.left.name} -> {comparison.right.name}")
+        yield f"  {comparison.sentence}"
+        yield f"  {comparison.why}"
+    changed = sum(not comparison.same for comparison in comparisons)
+    yield f"{count(len(comparisons), 'response')} passed the gateway; it changed {changed}."
 
 
 def _run_trial(options: Compare, servers: tuple[str, str]) -> int:

@@ -36,6 +36,13 @@ def comparison_row(comparison: Comparison) -> dict[str, Any]:
         "outcome": str(comparison.outcome),
         "sentence": comparison.sentence,
         "why": comparison.why,
+        "gateway": None
+        if comparison.passing is None
+        else {
+            "outcome": comparison.passing.outcome.value,
+            "words": comparison.passing.words,
+            "joined_by": comparison.joined_by,
+        },
         "tokens": {
             key: None if counts is None else getattr(counts, key)
             for key in ("equal", "only_left", "only_right", "replaced")

@@ -6,7 +6,9 @@ The three are compared separately, so that "same tokens, different delivery" (a 
 
 from inspector.inspection.compare.comparison import Apart, ChoiceComparison, Comparison, Divergence, Outcome
 from inspector.inspection.compare.inspections import compare, compare_all
+from inspector.inspection.compare.joining import Joined, JoinedBy, join, joined
 from inspector.inspection.compare.matching import FindingPairs
+from inspector.inspection.compare.passing import Passing, PassingOutcome, passing
 from inspector.inspection.compare.sentence import labels
 from inspector.inspection.compare.sequences import Counts, Fold, Sides, Stretch, StretchKind, folds, lay
 from inspector.inspection.compare.settings import Setting
@@ -23,7 +25,11 @@ __all__ = [
     "FieldPair",
     "FindingPairs",
     "Fold",
+    "Joined",
+    "JoinedBy",
     "Outcome",
+    "Passing",
+    "PassingOutcome",
     "Repeats",
     "Setting",
     "Sides",
@@ -33,7 +39,10 @@ __all__ = [
     "compare_all",
     "diff",
     "folds",
+    "join",
+    "joined",
     "labels",
     "lay",
+    "passing",
     "significance",
 ]

@@ -8,7 +8,9 @@ from inspector.analysis.audit import Severity
 from inspector.analysis.audit.verdict import Level
 from inspector.analysis.metrics import Figures
 from inspector.analysis.prompt import FirstDifference, first_difference, prompt_ids
+from inspector.inspection.compare.joining import JoinedBy
 from inspector.inspection.compare.matching import FindingPairs
+from inspector.inspection.compare.passing import Passing, PassingOutcome
 from inspector.inspection.compare.sequences import Counts, Sides
 from inspector.inspection.compare.settings import Setting
 from inspector.inspection.compare.texts import FieldPair
@@ -90,10 +92,17 @@ class Comparison:
     outcome: Outcome
     sentence: str
     why: str
+    joined_by: JoinedBy | None = None
+    """By what both are known to be one response, left behind a gateway and right before it; None for two."""
+    passing: Passing | None = None
+    """What the gateway made of it."""
 
     @property
     def level(self) -> Level:
         """How bad: an error when a server alone is at fault, a warning when the sides differ otherwise."""
+        if self.passing is not None:
+            passed_on = self.passing.outcome is PassingOutcome.SAME
+            return self.left.verdict.level if passed_on else Level.ERROR
         if self.outcome is Outcome.UNKNOWN:
             return Level.UNKNOWN
         if self.outcome is Outcome.DELIVERY and (self.findings.errors_left or self.findings.errors_right):
@@ -132,6 +141,11 @@ class Comparison:
 
     @property
     def same(self) -> bool:
-        """True when neither tokens, as far as known, nor deliveries nor findings differ."""
+        """True when neither tokens, as far as known, nor deliveries nor findings differ.
+
+        Of one response, when the gateway passed it on: with fewer token IDs there are other findings.
+        """
+        if self.passing is not None:
+            return self.passing.outcome is PassingOutcome.SAME
         generated = all(choice.same_generated is not False for choice in self.choices)
         return generated and self.same_delivered and self.findings.equal

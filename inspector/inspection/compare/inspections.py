@@ -6,16 +6,23 @@ from inspector.analysis.alignment import FateState
 from inspector.analysis.metrics import figures
 from inspector.analysis.reading import ChoiceReading, Reading
 from inspector.inspection.compare.comparison import Apart, ChoiceComparison, Comparison, Divergence
+from inspector.inspection.compare.joining import JoinedBy, joined
 from inspector.inspection.compare.matching import match
-from inspector.inspection.compare.sentence import Pair, judge
+from inspector.inspection.compare.passing import passing
+from inspector.inspection.compare.sentence import Pair, judge, judge_gateway
 from inspector.inspection.compare.sequences import Sides, StretchKind, lay
 from inspector.inspection.compare.settings import differing
 from inspector.inspection.compare.texts import pair_fields
 from inspector.inspection.inspection import Inspection
 
 
-def compare(left: Inspection, right: Inspection) -> Comparison:
-    """Compare `right` with `left`, token by token where both sides have IDs."""
+def compare(left: Inspection, right: Inspection, *, joined_by: JoinedBy | None = None) -> Comparison:
+    """Compare `right` with `left`, token by token where both sides have IDs.
+
+    `joined_by` says that both are one response, left behind a gateway and right before it; without it,
+    that is known only where the captures show it.
+    """
+    joined_by = joined_by or joined(left.capture, right.capture)
     left_choices = {choice.index: choice for choice in left.reading.choices}
     right_choices = {choice.index: choice for choice in right.reading.choices}
     choices = tuple(
@@ -26,6 +33,10 @@ def compare(left: Inspection, right: Inspection) -> Comparison:
     findings = match(left.findings, right.findings, sides)
     settings = differing(left.reading, right.reading)
     judgement = judge(Pair(left=left, right=right, choices=choices, findings=findings, settings=settings))
+    passed = None
+    if joined_by is not None:
+        passed = passing(left.reading, right.reading)
+        judgement = judge_gateway(left, right, passed, joined_by)
     return Comparison(
         left=left,
         right=right,
@@ -36,6 +47,8 @@ def compare(left: Inspection, right: Inspection) -> Comparison:
         outcome=judgement.outcome,
         sentence=judgement.sentence,
         why=judgement.why,
+        joined_by=joined_by,
+        passing=passed,
     )
 
 

@@ -2,17 +2,20 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, assert_never
 
 from inspector.analysis.audit import KINDS, Finding, FindingSide, Kind, Rejection, Severity, kinds_of
 from inspector.analysis.audit.clauses import loss_clauses
 from inspector.analysis.audit.missing_ids import ids_hint
+from inspector.analysis.audit.verdict import Level
 from inspector.analysis.audit.words import field_words, quote
 from inspector.analysis.prompt import first_difference, known_ids
 from inspector.analysis.reading import Reading
 from inspector.capture.formats import listed
 from inspector.inspection.compare.comparison import ChoiceComparison, Divergence, Outcome
+from inspector.inspection.compare.joining import JoinedBy
 from inspector.inspection.compare.matching import FindingPairs
+from inspector.inspection.compare.passing import Passing, PassingOutcome
 from inspector.inspection.compare.settings import Setting
 from inspector.inspection.inspection import Inspection
 from inspector.protocol.harmony.text import text_of
@@ -89,6 +92,32 @@ def judge(pair: Pair) -> Judgement:
         return judgement
     subject = "The tokens are the same" if pair.by_token else "The servers' final texts are the same"
     return Judgement(Outcome.DELIVERY, f"{subject}; {_delivery_words(pair)}.", _delivery_why(pair))
+
+
+def judge_gateway(left: Inspection, right: Inspection, passed: Passing, joined_by: JoinedBy) -> Judgement:
+    """At which hop a response of which both sides of a gateway are known lost something."""
+    gateway = right.reading.gateway
+    name = "The gateway" if gateway is None else gateway.label
+    of_server = left.verdict
+    match passed.outcome:
+        case PassingOutcome.SAME:
+            at = f"{name} passed the response on as it came"
+            words = f" ({passed.words})" if passed.words else ""
+            server = "" if of_server.level is Level.CLEAN else f" Before it: {of_server.sentence}"
+            sentence = f"{at}{words}.{server}"
+        case PassingOutcome.ERROR | PassingOutcome.REJECTED:
+            sentence = f"{name} turned the response into an error: {passed.words}."
+        case PassingOutcome.LOST:
+            sentence = f"{name} lost a part of the response: {passed.words}."
+        case PassingOutcome.CHANGED:
+            sentence = f"{name} changed the response: {passed.words}."
+        case _:
+            assert_never(passed.outcome)
+    why = f"Both are captures of one response (by {joined_by}): left as the gateway got it, right as sent on."
+    if passed.outcome is not PassingOutcome.SAME:
+        why += f" What the server sent: {of_server.sentence}"
+    same = passed.outcome is PassingOutcome.SAME
+    return Judgement(Outcome.SAME if same else Outcome.DELIVERY, sentence, why)
 
 
 def _same_judgement(pair: Pair) -> Judgement:
