@@ -40,6 +40,8 @@ class Side(StrEnum):
     """Files beside the weights: generation_config.json and the like."""
     TEMPLATE = "template or fine-tune"
     CLIENT = "client"
+    GATEWAY = "gateway"
+    """A proxy between server and client that changes responses."""
     CONFIGURATION = "configuration"
     """Flags and environment of the server."""
 

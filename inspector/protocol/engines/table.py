@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from inspector.protocol.engines.desktop import LM_STUDIO, OLLAMA
 from inspector.protocol.engines.dynamo import DYNAMO
 from inspector.protocol.engines.engine import IN_CHOICE, Engine
-from inspector.protocol.engines.gateways import LITELLM, OPENROUTER
+from inspector.protocol.engines.gateways import AGENTIC_API, LITELLM, OPENROUTER
 from inspector.protocol.engines.hosted import BEDROCK, CEREBRAS, CLOUDFLARE, FIREWORKS, GROQ, TOGETHER
 from inspector.protocol.engines.llama_cpp import LLAMA_CPP
 from inspector.protocol.engines.others import LMDEPLOY, TENSORRT_LLM
@@ -23,7 +23,7 @@ _HOSTED: Final = (GROQ, FIREWORKS, TOGETHER, CEREBRAS, CLOUDFLARE, BEDROCK)
 
 ENGINES: Final = (*_SERVERS, *_HOSTED)
 
-GATEWAYS: Final = (LITELLM, OPENROUTER)
+GATEWAYS: Final = (AGENTIC_API, LITELLM, OPENROUTER)
 
 DEFAULT: Final = VLLM
 """The server that a text is about if it names none, and whose releases the lab has."""

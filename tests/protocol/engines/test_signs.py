@@ -21,7 +21,7 @@ from inspector.issues.findings.diagnose import diagnose_capture
 from inspector.net.client.request import LiveRequest, body
 from inspector.net.tap.rewriting import EventRewriter, body_without_ids
 from inspector.protocol.engines import EITHER_VLLM, ENGINES, GATEWAYS, UNKNOWN, Engine, engine_of
-from inspector.protocol.engines.gateways import LITELLM, OPENROUTER
+from inspector.protocol.engines.gateways import AGENTIC_API, LITELLM, OPENROUTER
 from inspector.protocol.engines.hosted import BEDROCK, CEREBRAS, CLOUDFLARE, FIREWORKS, GROQ, TOGETHER
 from inspector.protocol.engines.llama_cpp import LLAMA_CPP
 from inspector.protocol.engines.others import LMDEPLOY, TENSORRT_LLM
@@ -184,6 +184,13 @@ def test_a_gateway_shows_the_server_behind_it() -> None:
         reading = inspect(response(provider=provider)).reading
         assert (reading.engine, reading.gateway) == (engine, OPENROUTER)
         assert reading.server_label == f"{provider}, through OpenRouter"
+
+
+def test_a_response_that_agentic_api_stored_names_it() -> None:
+    final = {"object": "response", "status": "completed", "output": [], "conversation_id": "conv_1"}
+    stored = Event(json.dumps({"type": "response.completed", "response": final}))
+    header = Header(endpoint=Endpoint.RESPONSES, request={})
+    assert inspect(Capture(header=header, events=[stored])).reading.gateway is AGENTIC_API
 
 
 def test_a_comment_of_a_stream_names_a_gateway() -> None:
