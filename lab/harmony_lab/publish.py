@@ -24,8 +24,8 @@ from inspector.capture.capture import Endpoint
 from inspector.capture.errors import LabError
 from inspector.files.store import replacing
 from inspector.matrix.changes import change_sentence, neighbours, shifts
-from inspector.matrix.clients import NO_CLIENTS, ClientMatrix
 from inspector.matrix.headline import release_name
+from inspector.matrix.receivers import NO_RECEIVERS, Receivers
 from inspector.matrix.results import STAND_IN, MatrixRun, Score, ScriptOutcome, unique_runs, version_key
 from inspector.matrix.scripts import ENDPOINTS, Script
 from inspector.matrix.servers import SERVERS
@@ -116,7 +116,7 @@ def publish(
     runs: Sequence[MatrixRun],
     scripts: Sequence[Script],
     folder: Path,
-    clients: ClientMatrix = NO_CLIENTS,
+    clients: Receivers = NO_RECEIVERS,
 ) -> list[Path]:
     """Write the pages; returns the files. A real engine's run is preferred to the stand-in's."""
     chosen = unique_runs(runs)
@@ -170,7 +170,7 @@ def _html(title: str, body: str) -> str:
     )
 
 
-def _release(runs: Sequence[MatrixRun], scripts: Sequence[Script], clients: ClientMatrix) -> str:
+def _release(runs: Sequence[MatrixRun], scripts: Sequence[Script], clients: Receivers) -> str:
     """The page of one release: a table per endpoint, steps as columns.
 
     A cell names the clients that do not read the response.
@@ -238,10 +238,10 @@ def _linked_cell(page: str, run: MatrixRun, script: str) -> str:
     return f'<td class="cell {score.outcome.value}">{link}</td>'
 
 
-def _unread(run: MatrixRun, clients: ClientMatrix) -> Mapping[tuple[Endpoint, str], Sequence[str]]:
+def _unread(run: MatrixRun, clients: Receivers) -> Mapping[tuple[Endpoint, str], Sequence[str]]:
     """By endpoint and script, which clients do not read the response, and why."""
     unread: dict[tuple[Endpoint, str], list[str]] = {}
-    for client in clients.rows:
+    for client in clients.by_name:
         for key, score in _unread_by(client, run, clients).scores.items():
             unread.setdefault(key, []).append(": ".join((f"{client} does not read it", *score.differences)))
     return unread
@@ -258,7 +258,7 @@ def _cell(run: MatrixRun, endpoint: Endpoint, script: str, unread: Sequence[str]
     return f'<td id="{place}" class="cell {score.outcome.value}">{link}{differences}</td>'
 
 
-def _index(pages: dict[str, list[MatrixRun]], runs: Sequence[MatrixRun], clients: ClientMatrix) -> str:
+def _index(pages: dict[str, list[MatrixRun]], runs: Sequence[MatrixRun], clients: Receivers) -> str:
     rows = []
     for name, page_runs in sorted(pages.items(), key=_newest_first):
         counts = "".join(f"<td>{_counted(page_runs, endpoint)}</td>" for endpoint in ENDPOINTS)
@@ -280,20 +280,20 @@ def _index(pages: dict[str, list[MatrixRun]], runs: Sequence[MatrixRun], clients
     )
 
 
-def _client_table(pages: dict[str, list[MatrixRun]], clients: ClientMatrix) -> str:
+def _client_table(pages: dict[str, list[MatrixRun]], clients: Receivers) -> str:
     """How many responses of each release each client does not read."""
-    if not clients.rows:
+    if not clients.by_name:
         return ""
     rows = []
     for name, runs in sorted(pages.items(), key=_newest_first):
         cells = []
-        for client in clients.rows:
+        for client in clients.by_name:
             size = sum(len(clients.view(client, run).scores) for run in runs)
             unread = sum(len(_unread_by(client, run, clients).scores) for run in runs)
             cells.append(f"<td>{unread} of {size}</td>" if size else "<td>–</td>")
         title = escape(_name_of(runs[0]))
         rows.append(f'<tr><th scope="row"><a href="{name}">{title}</a></th>{"".join(cells)}</tr>')
-    head = "".join(f"<th>{escape(client)}</th>" for client in clients.rows)
+    head = "".join(f"<th>{escape(client)}</th>" for client in clients.by_name)
     return (
         "<h2>Responses that a client does not read</h2><p>The SDK's own accumulator ran over the recorded "
         "responses of chat and Responses; it raised an exception that is not a report of the server's error, "
@@ -343,7 +343,7 @@ def _feed(runs: Sequence[MatrixRun]) -> str:
     )
 
 
-def _rows(runs: Iterable[MatrixRun], clients: ClientMatrix) -> dict[str, Any]:
+def _rows(runs: Iterable[MatrixRun], clients: Receivers) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "runs": [
@@ -355,14 +355,14 @@ def _rows(runs: Iterable[MatrixRun], clients: ClientMatrix) -> dict[str, Any]:
                 "recorded_at": run.recorded_at,
                 "page": _page_of(run),
                 "scores": _scores(run),
-                "unread": {client: _scores(_unread_by(client, run, clients)) for client in clients.rows},
+                "unread": {client: _scores(_unread_by(client, run, clients)) for client in clients.by_name},
             }
             for run in runs
         ],
     }
 
 
-def _unread_by(client: str, run: MatrixRun, clients: ClientMatrix) -> MatrixRun:
+def _unread_by(client: str, run: MatrixRun, clients: Receivers) -> MatrixRun:
     scores = clients.view(client, run).scores
     return replace(
         run, scores={key: score for key, score in scores.items() if score.outcome is ScriptOutcome.SILENT}

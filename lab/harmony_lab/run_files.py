@@ -3,7 +3,7 @@
 import json
 import shutil
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -28,17 +28,9 @@ class RunWriter(RunFiles):
         if not loose:
             return
         names = {path.name for path in loose}
-        partial = self.archive.with_suffix(".part")
-        with _writing(self.archive), zipfile.ZipFile(partial, "w", zipfile.ZIP_LZMA) as packed:
-            for path in loose:
-                packed.writestr(_info(path.name), path.read_bytes())
-            if self.archive.exists():
-                with open_archive(self.archive) as before:
-                    for name in before.namelist():
-                        if name not in names:
-                            packed.writestr(_info(name), before.read(name))
+        kept = members(self.archive, lambda name: name not in names)
+        write_archive(self.archive, {path.name: path.read_bytes() for path in loose} | kept)
         with _writing(self.archive):
-            partial.replace(self.archive)
             shutil.rmtree(self.loose)
 
     def write(self, run: MatrixRun) -> None:
@@ -72,6 +64,24 @@ class RunWriter(RunFiles):
             self.results.parent.mkdir(parents=True, exist_ok=True)
             partial.write_text(json.dumps(record, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
             partial.replace(self.results)
+
+
+def members(path: Path, wanted: Callable[[str], bool]) -> dict[str, bytes]:
+    """The wanted members of an archive by name; empty if there is no archive."""
+    if not path.exists():
+        return {}
+    with open_archive(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist() if wanted(name)}
+
+
+def write_archive(path: Path, contents: Mapping[str, bytes]) -> None:
+    """Write an archive of these members; the same members make the same bytes."""
+    partial = path.with_suffix(".part")
+    with _writing(path), zipfile.ZipFile(partial, "w", zipfile.ZIP_LZMA) as packed:
+        for name, content in contents.items():
+            packed.writestr(_info(name), content)
+    with _writing(path):
+        partial.replace(path)
 
 
 @contextmanager

@@ -10,13 +10,14 @@ from harmony_lab.servers.table import SERVERS
 from inspector.capture.capture import Endpoint
 from inspector.capture.errors import LabError
 from inspector.matrix.changes import shifts
-from inspector.matrix.clients import FILE, load_clients
 from inspector.matrix.headline import matrix_headline
-from inspector.matrix.results import MatrixRun, ScriptOutcome, every_run
+from inspector.matrix.receivers import FILES, load_clients
+from inspector.matrix.results import MatrixRun, Receiver, ScriptOutcome, every_run
 from inspector.matrix.scripts import load
 from inspector.matrix.table import matrix_table
 from tests.support.command import inspector
 
+FILE = FILES[Receiver.CLIENT]
 PYTHON, OLD_PYTHON, NODE, AI_SDK = CLIENTS
 
 
@@ -37,7 +38,7 @@ def test_the_results_are_in_memory_once_until_their_file_changes(tmp_path: Path)
     write(tmp_path / FILE, {NODE: {key: "unreadable"}})
     (tmp_path / FILE).touch()
     assert [
-        dict(rows)[key] for matrix in (before, load_clients(tmp_path)) for rows in matrix.rows.values()
+        own.rows[key] for matrix in (before, load_clients(tmp_path)) for own in matrix.by_name.values()
     ] == [
         "read",
         "unreadable",
@@ -51,13 +52,13 @@ def unread(client: str, version: str, endpoint: Endpoint, script: str, front_end
 
 def test_every_client_read_every_response_of_the_shipped_runs() -> None:
     matrix = load_clients()
-    assert set(matrix.rows) == {client.label for client in CLIENTS}
+    assert set(matrix.by_name) == {client.label for client in CLIENTS}
     for run in (run for run in every_run() if run.package not in SERVERS):  # clients read vLLM's only
         asked = {key for key in run.scores if key[0] in ENDPOINTS}
-        for client in matrix.rows:
+        for client in matrix.by_name:
             view = matrix.view(client, run)
             assert asked <= set(view.scores), (client, run.name)
-            assert view.client == client
+            assert view.received_by == client
 
 
 @pytest.mark.parametrize(
@@ -86,7 +87,7 @@ def test_views_are_runs_with_a_headline_and_changes() -> None:
         for run in (*runs_of("0.31.0", "python", "3"), *runs_of("0.32.0", "python", "3"))
     )
     words = [str(shift) for shift in shifts(older, newer, Endpoint.RESPONSES)]
-    assert any("responses that were not read became read" in sentence for sentence in words)
+    assert any("went from not read to read" in sentence for sentence in words)
     runs = [newer, older]
     headline = matrix_headline(matrix_table(runs, load(), Endpoint.RESPONSES), runs).sentence
     assert headline.startswith(f"All scripts: {NODE.label} does not read 1 of ")
@@ -99,9 +100,9 @@ def test_results_are_written_beside_those_of_other_clients(tmp_path: Path) -> No
     path = tmp_path / FILE
     write(path, {PYTHON: {("run", Endpoint.CHAT, "plain"): "read"}})
     write(path, {NODE: {("run", Endpoint.CHAT, "plain"): "unreadable: OpenAIError: no: colon"}})
-    rows = load_clients(tmp_path).rows
-    assert rows[PYTHON.label] == {("run", Endpoint.CHAT, "plain"): "read"}
-    assert rows[NODE.label] == {("run", Endpoint.CHAT, "plain"): "unreadable: OpenAIError: no: colon"}
+    rows = load_clients(tmp_path).by_name
+    assert rows[PYTHON.label].rows == {("run", Endpoint.CHAT, "plain"): "read"}
+    assert rows[NODE.label].rows == {("run", Endpoint.CHAT, "plain"): "unreadable: OpenAIError: no: colon"}
 
 
 @pytest.mark.parametrize("content", [b"", b"text", b"\x1f\x8b\x08\x00\x00"])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from inspector.analysis.event_schema import ViolationCode, schema_violations, violations_sentence
 from inspector.capture.capture import Capture, Event
 from inspector.files.store import builtin, load
-from inspector.matrix.clients import load_clients
+from inspector.matrix.receivers import load_clients
 from inspector.matrix.results import ScriptOutcome, capture_name, captures_of, every_run, named_capture
 from tools.make_event_fields import event_fields
 
@@ -139,7 +139,7 @@ def test_violations_are_what_an_sdk_fails_on() -> None:
     clients = load_clients()
     unexplained, unfounded = [], []
     for run in (run for run in every_run() if run.streamed):
-        views = {client: clients.view(client, run).scores for client in clients.rows}
+        views = {client: clients.view(client, run).scores for client in clients.by_name}
         own = replace(run, scores={key: score for key, score in run.scores.items() if key not in run.kept_in})
         for endpoint, script, capture in captures_of(own):
             failing = [

@@ -7,7 +7,7 @@ import pytest
 
 from inspector.capture.capture import Endpoint
 from inspector.files.store import FIXTURES
-from inspector.matrix.clients import load_clients
+from inspector.matrix.receivers import load_receivers
 from inspector.matrix.results import OTHER_SERVERS, STAND_IN, MatrixRun, load_runs
 from inspector.matrix.scripts import load
 from inspector.protocol.harmony.text import text_of
@@ -30,7 +30,7 @@ def test_report_cells_are_those_of_the_matrix(report: Path, runs: dict[str, Matr
     wrong = []
     for run, endpoint, script, columns in cells:
         client, _, words = columns.rpartition(" | ")
-        view = load_clients().view(client, runs[run]) if client else runs[run]
+        view = load_receivers().view(client, runs[run]) if client else runs[run]
         if view.words(view.scores[Endpoint(endpoint), script].outcome) != words:
             wrong.append((run, script, columns))
     assert wrong == []

@@ -325,3 +325,17 @@ def test_cell_of_other_tokens_than_the_scripts_is_marked() -> None:
     assert any(
         "Not the script's tokens: the server's grammar refused “weather”" in text.value for text in app.text
     )
+
+
+def test_a_gateway_shows_what_it_passes_on_and_a_cell_opens_both_of_its_sides() -> None:
+    app = page(
+        endpoint="responses",
+        interval="1",
+        client="agentic-api 0.9.0 (store)",
+        release="0.33.0",
+        script="half_character_at_end",
+    )
+    assert "agentic-api 0.9.0 (store)" in headline(app)
+    said = " ".join(element.value for element in app.text)
+    assert "▲ agentic-api 0.9.0 (store) turned into an error: invalid request" in said
+    assert "● vllm-router 0.1.17 passed on" in said

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from harmony_lab.commands.clients import CLIENTS_COMMAND
 from harmony_lab.commands.environments import ADOPT, INSTALL, SERVE
+from harmony_lab.commands.hop import HOP
 from harmony_lab.commands.matrix import GATE, MATRIX, RECORD, WATCH
 from harmony_lab.commands.scripts import FIXTURES, SCRIPTS
 from harmony_lab.commands.streams import BISECT, DERENDER, LOAD, SHRINK
@@ -18,6 +19,7 @@ _COMMANDS: Final[Mapping[str, Mapping[str, Command[Any]]]] = {
         "record": RECORD,
         "matrix": MATRIX,
         "clients": CLIENTS_COMMAND,
+        "hop": HOP,
         "gate": GATE,
         "watch": WATCH,
     },

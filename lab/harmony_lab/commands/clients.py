@@ -12,8 +12,8 @@ from inspector.capture.formats import listed
 from inspector.commands.options import flag, option
 from inspector.commands.shared import as_json
 from inspector.commands.terminal import print_json, say, tell
-from inspector.matrix.clients import FILE, ClientMatrix, load_clients
-from inspector.matrix.results import MatrixRun, ScriptOutcome, every_run, load_runs
+from inspector.matrix.receivers import FILES, Receivers, load_clients
+from inspector.matrix.results import MatrixRun, Receiver, ScriptOutcome, every_run, load_runs
 
 
 class Clients(Results):
@@ -43,12 +43,13 @@ def _clients(options: Clients) -> int:
         for client in chosen:
             with reader(paths, client, say=tell) as client_reader:
                 rows[client] = read_runs(client_reader, runs, say=tell)
-        write(folder / FILE, rows)
-        say(f"{folder / FILE}: {listed([client.label for client in chosen])}, {len(runs)} runs")
+        write(folder / FILES[Receiver.CLIENT], rows)
+        labels = listed([client.label for client in chosen])
+        say(f"{folder / FILES[Receiver.CLIENT]}: {labels}, {len(runs)} runs")
         return 0
     runs = _runs_in(options.out) if options.out else every_run()
     matrix = load_clients(options.out)
-    names = [name for name in matrix.rows if _selected(name, options.client)]
+    names = [name for name in matrix.by_name if _selected(name, options.client)]
     if not names:
         raise LabError("no client has read these responses yet; run lab clients --read")
     if options.json:
@@ -69,7 +70,7 @@ def _runs_in(folder: Path) -> list[MatrixRun]:
     return runs
 
 
-def client_rows(matrix: ClientMatrix, client: str, run: MatrixRun) -> list[dict[str, Any]]:
+def client_rows(matrix: Receivers, client: str, run: MatrixRun) -> list[dict[str, Any]]:
     """One row per response of a run that the client read."""
     return [
         {"client": client, **{name: value for name, value in row.items() if name != "kinds"}}
@@ -77,7 +78,7 @@ def client_rows(matrix: ClientMatrix, client: str, run: MatrixRun) -> list[dict[
     ]
 
 
-def client_lines(matrix: ClientMatrix, clients: Sequence[str], runs: Sequence[MatrixRun]) -> list[str]:
+def client_lines(matrix: Receivers, clients: Sequence[str], runs: Sequence[MatrixRun]) -> list[str]:
     """How many responses each client does not read, one line per run and endpoint."""
     width = max(map(len, clients)) + 2
     head = f"{'release':10}{'front end':20}{'tokens/step':>11}  {'endpoint':12}{'responses':>9}"

@@ -28,7 +28,7 @@ from inspector.commands.options import flag, option, required
 from inspector.commands.shared import as_json, write_text
 from inspector.commands.terminal import print_json, say, tell
 from inspector.matrix import scripts
-from inspector.matrix.clients import load_clients
+from inspector.matrix.receivers import load_clients
 from inspector.matrix.results import MatrixRun, every_run, load_runs
 
 

@@ -6,7 +6,7 @@ from harmony_lab.clients import CLIENTS, reader
 from harmony_lab.paths import LabPaths
 from harmony_lab.recording import Target
 from inspector.capture.capture import Capture
-from inspector.matrix.clients import OUTCOMES, load_clients
+from inspector.matrix.receivers import OUTCOMES, load_clients
 from inspector.matrix.results import MatrixRun, default_root
 
 

@@ -1,13 +1,14 @@
 """What the Matrix page shows; its address holds it all: the pickers, the filter, the selection."""
 
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Sequence, Set
 from typing import Final, NamedTuple
 
 import streamlit as st
 
 from inspector import Endpoint
 from inspector.matrix.headline import column_label, release_name
-from inspector.matrix.results import UNSTREAMED, MatrixRun, unique_runs
+from inspector.matrix.receivers import Receivers
+from inspector.matrix.results import UNSTREAMED, MatrixRun, Receiver, unique_runs
 from inspector.matrix.scripts import ScriptClass
 from inspector.matrix.servers import SERVERS as LAB_SERVERS
 from pages.ui.state import went_back
@@ -36,9 +37,10 @@ _FRONT_ENDS_HELP: Final = (
 )
 
 _DELIVERED: Final = "delivered"
-_CLIENTS_HELP: Final = (
-    "What the server delivered, or whether an official SDK can read that: the SDK's own accumulator ran over "
-    "the recorded response."
+_RECEIVERS_HELP: Final = (
+    "What the server delivered; what a gateway makes of that on the way to the client; or whether an "
+    "official SDK can read it. The recorded responses were played to the real gateway, or to the SDK's own "
+    "accumulator."
 )
 
 
@@ -49,12 +51,13 @@ class MatrixFilter(NamedTuple):
     step: str
     front_end: str
     """vLLM's `python`, `rust` or `both`, or another server."""
-    client: str = ""
-    """The client that read the responses; empty for what was delivered."""
+    received_by: str = ""
+    """The gateway or client that received the responses; empty for what was delivered."""
+    receiver: Receiver = Receiver.SERVER
 
 
-def choose(runs: Sequence[MatrixRun], clients: Collection[str]) -> MatrixFilter:
-    """Draw the pickers; `clients` are those that read the responses."""
+def choose(runs: Sequence[MatrixRun], receivers: Receivers) -> MatrixFilter:
+    """Draw the pickers."""
     endpoint = _pick("endpoint", "Endpoint", {endpoint.value: endpoint.value for endpoint in ENDPOINTS})
     steps = list(dict.fromkeys(run.step for run in sorted(runs, key=lambda run: run.stream_interval or 99)))
     words = {step: "not streamed" if step == UNSTREAMED else step for step in steps}
@@ -77,18 +80,21 @@ def choose(runs: Sequence[MatrixRun], clients: Collection[str]) -> MatrixFilter:
             width=185,
         )
         address(front_end=front_end)
-    names = {_DELIVERED: "Server", **{client: client for client in clients}}
+    names = {_DELIVERED: "the server"}
+    names |= {name: name for name in receivers.by_name}
     linked = st.query_params.get("client")
-    client = st.selectbox(
-        "Read by",
+    chosen = st.selectbox(
+        "Measured at",
         list(names),
         format_func=names.__getitem__,
-        help=_CLIENTS_HELP,
+        help=_RECEIVERS_HELP,
         key=_linked("client", linked if linked in names else _DELIVERED),
-        width=165,
+        width=185,
     )
-    address(client="" if client == _DELIVERED else client)
-    return MatrixFilter(Endpoint(endpoint), step, front_end, "" if client == _DELIVERED else client)
+    received_by = "" if chosen == _DELIVERED else chosen
+    address(client=received_by)
+    receiver = receivers.by_name[received_by].receiver if received_by else Receiver.SERVER
+    return MatrixFilter(Endpoint(endpoint), step, front_end, received_by, receiver)
 
 
 def choose_words() -> str:
@@ -97,7 +103,7 @@ def choose_words() -> str:
         "Filter scripts",
         placeholder="tool, emoji",
         key=_linked("filter", st.query_params.get("filter", "")),
-        width=150,
+        width=130,
     )
     address(filter=words)
     return words

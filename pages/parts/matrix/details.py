@@ -9,25 +9,33 @@ import streamlit as st
 from inspector import Endpoint
 from inspector.analysis.audit.kinds import kind_label
 from inspector.matrix.changes import change_sentence, shifts, twin_of
-from inspector.matrix.clients import ClientMatrix
 from inspector.matrix.headline import release_name
-from inspector.matrix.results import MatrixRun, ScriptOutcome, capture_name
+from inspector.matrix.receivers import Receivers
+from inspector.matrix.results import MatrixRun, Receiver, ScriptOutcome, capture_name
 from inspector.matrix.scripts import Script
 from inspector.matrix.servers import SERVERS as LAB_SERVERS
 from pages.parts.matrix import choosing
 from pages.ui import pickers
 
 MEANINGS: Final = {
-    ScriptOutcome.COMPLETE: "everything was delivered in its field",
-    ScriptOutcome.REPORTED: "the client could see the failure",
-    ScriptOutcome.SILENT: "text was lost, changed or misfiled without any error",
+    Receiver.SERVER: {
+        ScriptOutcome.COMPLETE: "everything was delivered in its field",
+        ScriptOutcome.REPORTED: "the client could see the failure",
+        ScriptOutcome.SILENT: "text was lost, changed or misfiled without any error",
+    },
+    Receiver.GATEWAY: {
+        ScriptOutcome.COMPLETE: "the client gets what the server sent",
+        ScriptOutcome.REPORTED: "the client gets an error that the server did not send",
+        ScriptOutcome.SILENT: "text, or the end of the response, is another one",
+    },
+    Receiver.CLIENT: {
+        ScriptOutcome.COMPLETE: "the client has all that was delivered",
+        ScriptOutcome.REPORTED: "the client says what happened",
+        ScriptOutcome.SILENT: "the client fails, or lacks delivered text",
+    },
 }
+"""What outcomes mean, by where they were measured."""
 
-CLIENT_MEANINGS: Final = {
-    ScriptOutcome.COMPLETE: "the client has all that was delivered",
-    ScriptOutcome.REPORTED: "the client says what happened",
-    ScriptOutcome.SILENT: "the client fails, or lacks delivered text",
-}
 
 _ENGINES: Final = {
     "cpu": "Measured with the release's own engine, on the CPU.",
@@ -44,11 +52,9 @@ def _measured(run: MatrixRun) -> str:
     return f"Measured with the release's own server on an engine of the lab. {server.note}".strip()
 
 
-def legend(client: str) -> str:
-    """What the signs in the cells mean, for what was delivered or for a client."""
-    signs = [
-        f"{outcome.sign} {outcome.client_words if client else outcome.words}" for outcome in ScriptOutcome
-    ]
+def legend(receiver: Receiver) -> str:
+    """What the signs in the cells mean."""
+    signs = [f"{outcome.sign} {receiver.words(outcome)}" for outcome in ScriptOutcome]
     keys = [*signs, "a number counts the worst", "– not run"]
     return " · ".join([*keys, r"\* some not run, or with other tokens than the script's"])
 
@@ -58,7 +64,7 @@ def cell(
     endpoint: Endpoint,
     script: Script,
     runs: Sequence[MatrixRun],
-    clients: ClientMatrix,
+    receivers: Receivers,
 ) -> None:
     """The outcome of a script on a release, with a link to its capture; `runs` are the whole matrix."""
     score = run.scores.get((endpoint, script.name))
@@ -67,7 +73,7 @@ def cell(
     if score is None:
         st.text("Not recorded.")
         return
-    st.text(f"{score.outcome.sign} {score.outcome.words}: {MEANINGS[score.outcome]}")
+    st.text(f"{score.outcome.sign} {score.outcome.words}: {MEANINGS[Receiver.SERVER][score.outcome]}")
     for difference in score.differences:
         st.code(difference, language=None, wrap_lines=True)
     if score.sampler:
@@ -77,9 +83,13 @@ def cell(
     if twin_score is not None:
         request = "The same request, not streamed" if run.streamed else "The same request, streamed"
         st.text(f"{request}: {twin_score.outcome.sign} {twin_score.outcome.words}.")
-    for client, reading in clients.of_capture(capture_name(run, endpoint, script.name), [run]):
-        words = (f"{reading.outcome.sign} {client} {reading.outcome.client_words}", *reading.differences)
-        st.text(": ".join(words))
+    name = capture_name(run, endpoint, script.name)
+    for received in receivers.of_capture(name, [run]):
+        with st.container(horizontal=True, gap="small"):
+            st.text(received.words, width="content")
+            if received.sent_on:
+                sides = {"left": name, "right": received.sent_on}
+                st.page_link("compare.py", label="Compare both sides", query_params=sides)
     if score.kinds:
         st.caption(f"Findings: {', '.join(map(kind_label, score.kinds))}")
     st.caption(_measured(run))
@@ -87,7 +97,7 @@ def cell(
         "replay.py",
         label="Open in Replay",
         icon=":material/play_circle:",
-        query_params={"capture": capture_name(run, endpoint, script.name)},
+        query_params={"capture": name},
     )
 
 
@@ -122,7 +132,7 @@ def release(run: MatrixRun, endpoint: Endpoint, names: Collection[str]) -> None:
     """What a release does with the scripts of these names."""
     st.header(release_name(run), anchor=False)
     outcomes = [score.outcome for key, score in run.scores.items() if key[0] is endpoint and key[1] in names]
-    for outcome, meaning in (CLIENT_MEANINGS if run.client else MEANINGS).items():
+    for outcome, meaning in MEANINGS[run.receiver].items():
         st.text(
             f"{outcome.sign} {outcomes.count(outcome)} of {len(outcomes)} {run.words(outcome)}: {meaning}"
         )

@@ -5,7 +5,7 @@ from typing import Final
 
 import streamlit as st
 
-from inspector.matrix.results import MatrixRun, ScriptOutcome
+from inspector.matrix.results import MatrixRun, Receiver, ScriptOutcome
 from inspector.matrix.table import ClassRows, ScriptRow
 from inspector.matrix.table import totals as matrix_totals
 from pages.ui.assets import sheet
@@ -67,7 +67,7 @@ def grid(
                 "release": release,
                 "script": script,
                 "opened": list(opened),
-                "signs": _signs(read_by_client=any(run.client for run in columns.values())),
+                "signs": _signs(next(iter(columns.values())).receiver),
                 "totals": _totals(every_row),
                 "groups": [
                     {
@@ -96,12 +96,12 @@ def _letter(outcome: ScriptOutcome | None, replaced: bool) -> str:
     return _LETTERS[outcome].upper() if replaced else _LETTERS[outcome]
 
 
-def _signs(*, read_by_client: bool) -> dict[str, tuple[str, str, str]]:
+def _signs(receiver: Receiver) -> dict[str, tuple[str, str, str]]:
     """By letter: outcome, sign and words; in upper case of tokens that are not the script's."""
     signs: dict[str, tuple[str, str, str]] = {}
     for outcome, letter in _LETTERS.items():
         if outcome:
-            words = outcome.client_words if read_by_client else outcome.words
+            words = receiver.words(outcome)
             signs[letter] = (outcome.name.lower(), outcome.sign, words)
             words = f"{words}; the server's grammar chose other tokens than the script's"
             signs[letter.upper()] = (outcome.name.lower(), f"{outcome.sign}*", words)

@@ -6,7 +6,7 @@ from typing import Final
 import streamlit as st
 
 from inspector.analysis.event_schema import SchemaViolation
-from inspector.matrix.clients import load_clients as matrix_clients
+from inspector.matrix.receivers import load_receivers as matrix_receivers
 from inspector.matrix.results import every_run as matrix_runs
 from pages.ui import captures
 from pages.ui.captures import Chosen
@@ -25,18 +25,16 @@ def clients(
     small = len(capture.inspection.reading.events) <= _EVENTS_AT_MOST
     reading = captures.client_reading(capture.digest, capture.inspection) if small else None
     recorded = [
-        (client, score)
-        for client, score in matrix_clients().of_capture(capture.name, matrix_runs())
-        if reading is None or client != reading.client
+        received
+        for received in matrix_receivers().of_capture(capture.name, matrix_runs())
+        if reading is None or received.name != reading.client
     ]
     lines = (
         ["The openai SDK has no accumulator for this response."]
         if reading is None
         else [f"{'●' if reading.accepts else '✕'} {reading.sentence}"]
     )
-    for client, score in recorded:
-        words = (f"{score.outcome.sign} {client} {score.outcome.client_words}", *score.differences)
-        lines.append(": ".join(words))
+    lines += [received.words for received in recorded]
     st.text("\n".join(lines))
     if not violations:
         st.text("Its events are in the published schema, and agree with each other.")
