@@ -46,7 +46,9 @@ from inspector.capture.deltas import Delta
 from inspector.capture.tokens import Token, Tokens
 from inspector.inspection.compare.comparison import ChoiceComparison, Divergence
 from inspector.inspection.compare.comparison import Outcome as ComparisonOutcome
+from inspector.inspection.compare.joining import JoinedBy
 from inspector.inspection.compare.matching import FindingPairs
+from inspector.inspection.compare.passing import Passing, PassingOutcome
 from inspector.inspection.compare.sequences import Counts as TokenDifference
 from inspector.inspection.compare.settings import Setting as SettingDifference
 from inspector.issues.advice import Advice
@@ -101,6 +103,7 @@ __all__ = [
     "Incomplete",
     "Issue",
     "IssueMatches",
+    "JoinedBy",
     "LimitReached",
     "Message",
     "MinuteCount",
@@ -111,6 +114,8 @@ __all__ = [
     "OpenMessage",
     "ParserRejection",
     "ParserResult",
+    "Passing",
+    "PassingOutcome",
     "PromptRejection",
     "ProtocolNotice",
     "Rejection",
