@@ -1,7 +1,7 @@
 """Which fields each event of a stream must have: `python -m tools.make_event_fields`.
 
-From the types of the installed `openai`, which are generated from OpenAI's specification. Chunks of chat have
-no type.
+From the types of the installed `openai` and `anthropic`, which are generated from the specifications of both.
+Chunks of chat have no type; `ping` is in Anthropic's documentation only.
 """
 
 import json
@@ -9,20 +9,22 @@ import sys
 from pathlib import Path
 from typing import Any, get_args
 
+from anthropic.types import Message, RawMessageStreamEvent
 from openai.types.chat import ChatCompletionChunk
 from openai.types.responses import ResponseStreamEvent
 from pydantic import BaseModel
 
-from inspector.analysis.event_schema import FIELDS_FILE
+from inspector.protocol.wire.event_checks import FIELDS_FILE
 
 
 def event_fields() -> dict[str, list[str]]:
     """Type of an event to its required fields."""
-    union: Any = get_args(ResponseStreamEvent)[0]
-    fields = {"": _required(ChatCompletionChunk)}
-    for model in get_args(union):
-        for name in get_args(model.model_fields["type"].annotation):
-            fields[name] = _required(model)
+    fields = {"": _required(ChatCompletionChunk), "message_start.message": _required(Message), "ping": []}
+    for union in (ResponseStreamEvent, RawMessageStreamEvent):
+        models: Any = get_args(get_args(union)[0])
+        for model in models:
+            for name in get_args(model.model_fields["type"].annotation):
+                fields[name] = _required(model)
     return dict(sorted(fields.items()))
 
 

@@ -15,7 +15,6 @@ from inspector.analysis.audit import Code, Facts, Finding
 from inspector.analysis.audit.finding import FACT_KEYS
 from inspector.analysis.audit.outcome import ResponseOutcome
 from inspector.analysis.audit.verdict import Level
-from inspector.analysis.event_schema import ViolationCode, ViolationKind
 from inspector.analysis.prompt import MessageState, PromptDifference, PromptSeverity, PromptSource
 from inspector.analysis.reading import Evidence
 from inspector.capture.capture import Endpoint
@@ -23,6 +22,7 @@ from inspector.issues import Alternative, Cause
 from inspector.issues.catalogue.issue import Confidence
 from inspector.net.reference_clients import ClientOutcome
 from inspector.protocol.harmony.reconstruction import Certainty
+from inspector.protocol.wire.event_checks import ViolationCode, ViolationKind
 from inspector.protocol.wire.excerpt import Excerpt
 
 VERSION: Final = 1

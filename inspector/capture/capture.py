@@ -41,6 +41,7 @@ class Endpoint(StrEnum):
     CHAT = "chat"
     RESPONSES = "responses"
     COMPLETIONS = "completions"
+    MESSAGES = "messages"
     TOKENS = "tokens"
     """A bare list of token IDs, without deliveries."""
 

@@ -7,6 +7,7 @@ from inspector.capture.capture import Endpoint
 from inspector.capture.errors import LabError
 from inspector.fleet.probe import ProbeRequest
 from inspector.matrix.scripts import Script, named
+from inspector.net.client.messages_request import messages_tool
 from inspector.protocol.harmony import vocab
 from inspector.protocol.wire.endpoints import spec_of
 
@@ -54,10 +55,15 @@ def request_body(
                 request["tools"] = [
                     {"type": "function", "function": function_tool(name)} for name in script.tools
                 ]
+        case Endpoint.MESSAGES:
+            request |= {"messages": [{"role": "user", "content": text}], "max_tokens": budget}
+            if script.tools:
+                request["tools"] = [messages_tool(function_tool(name)) for name in script.tools]
         case _:
             raise LabError(f"no script is asked at {endpoint}; 'lab scripts --json' names the endpoints")
     spec = spec_of(endpoint)
-    request[spec.evidence_key] = True
+    if spec.evidence_key:
+        request[spec.evidence_key] = True
     if spec.carries_ids and script.stream:
         request["stream_options"] = {"include_usage": True}
     return request

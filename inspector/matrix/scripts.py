@@ -19,10 +19,11 @@ from inspector.capture.capture import Endpoint
 from inspector.capture.errors import LabError
 from inspector.files.tables import Identifier, Row, Sentence, read_table
 from inspector.protocol.harmony import vocab
+from inspector.protocol.wire.endpoints import asked_endpoints
 
 DEFAULT_FILE: Final = Path(__file__).with_name("scripts.yaml")
 
-ENDPOINTS: Final = (Endpoint.CHAT, Endpoint.RESPONSES, Endpoint.COMPLETIONS)
+ENDPOINTS: Final = tuple(asked_endpoints())
 """Endpoints that the lab asks."""
 
 STOPS: Final = frozenset({200002, 199999, 200012})

@@ -26,6 +26,7 @@ from inspector.capture.capture import Capture, Endpoint
 from inspector.capture.errors import LabError
 from inspector.matrix.results import STAND_IN, UNSTREAMED, MatrixRun, ScriptOutcome, capture_of
 from inspector.matrix.scripts import ENDPOINTS, Script, load
+from inspector.protocol.engines.vllm import VLLM
 from inspector.protocol.engines.vllm_rust import VLLM_RUST
 
 _ATTEMPTS: Final = 3
@@ -114,9 +115,10 @@ def fill_stand_in(
     Only streams that follow their schedule count. Scripts with server-side tools get their own server, which
     starts while the others are recorded.
     """
-    if not any(condition_targets(environment.package, step, targets) for step in steps):
+    package, version = environment.package, environment.version
+    if not any(condition_targets(package, version, step, targets) for step in steps):
         raise LabError("none of these scripts runs on these endpoints; 'lab scripts --json' lists both")
-    shelves = {step: RunWriter(folder, environment.package, environment.version, step) for step in steps}
+    shelves = {step: RunWriter(folder, package, version, step) for step in steps}
     runs: list[MatrixRun] = []
     try:
         missing = [
@@ -125,7 +127,7 @@ def fill_stand_in(
                 {
                     step: [
                         target
-                        for target in condition_targets(environment.package, step, targets)
+                        for target in condition_targets(package, version, step, targets)
                         if bool(target.script.built_in) is with_tools
                         and not _fits(_kept(shelf, target), target.script)
                     ]
@@ -155,16 +157,17 @@ def fill_stand_in(
     return runs
 
 
-def condition_targets(package: str, step: str, targets: Sequence[Target]) -> list[Target]:
-    """The targets of one condition on a front end; unstreamed, only those of scripts that stream."""
+def condition_targets(package: str, version: str, step: str, targets: Sequence[Target]) -> list[Target]:
+    """The targets of one condition on a release; unstreamed, only those of scripts that stream."""
     if (other_server := SERVERS.get(package)) is not None:
         targets = (
             [target for target in targets if other_server.runs(*target)]
             if step in other_server.conditions
             else []
         )
-    if package == RUST:
-        targets = [target for target in targets if target.endpoint not in VLLM_RUST.lacks]
+    else:
+        engine = VLLM_RUST if package == RUST else VLLM
+        targets = [target for target in targets if engine.serves(target.endpoint, version)]
     if step != UNSTREAMED:
         return list(targets)
     return [Target(endpoint, replace(script, stream=False)) for endpoint, script in targets if script.stream]

@@ -80,16 +80,18 @@ def _complete_releases(
     runs: Iterable[MatrixRun], package: str, targets: Sequence[Target], steps: Sequence[str]
 ) -> Iterator[str]:
     """The releases with every cell recorded; without interrupted ones and wheels."""
-    expected_cells = {
-        (step, endpoint, script.name)
-        for step in steps
-        for endpoint, script in condition_targets(package, step, targets)
-    }
     cells: dict[str, set[tuple[str, Endpoint, str]]] = defaultdict(set)
     for run in runs:
         if "+" not in run.version:
             cells[run.version] |= {(run.step, *key) for key in run.scores}
-    return (version for version, recorded_cells in cells.items() if expected_cells <= recorded_cells)
+    for version, recorded in cells.items():
+        expected = {
+            (step, endpoint, script.name)
+            for step in steps
+            for endpoint, script in condition_targets(package, version, step, targets)
+        }
+        if expected <= recorded:
+            yield version
 
 
 def report_lines(report: WatchReport) -> list[str]:

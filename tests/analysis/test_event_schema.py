@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.analysis.event_schema import ViolationCode, schema_violations, violations_sentence
+from inspector.analysis.event_schema import schema_violations, violations_sentence
 from inspector.capture.capture import Capture, Event
 from inspector.files.store import builtin, load
 from inspector.matrix.receivers import load_clients
 from inspector.matrix.results import ScriptOutcome, capture_name, captures_of, every_run, named_capture
+from inspector.protocol.wire.event_checks import ViolationCode
 from tools.make_event_fields import event_fields
 
 

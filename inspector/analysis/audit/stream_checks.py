@@ -46,7 +46,7 @@ _CLOSED_BY: Final[Mapping[ClosedBy, EndCode]] = {
     ClosedBy.RECORDER: Code.CLOSED_BY_RECORDER,
 }
 _BODY_SHOWN: Final = 400
-_OF_THE_WHOLE: Final = frozenset({"no_item", "item_id", "sequence"})
+_OF_THE_WHOLE: Final = frozenset({"no_item", "item_id", "no_block", "sequence"})
 """Notices that say something only where all events are there."""
 
 
@@ -95,7 +95,7 @@ def end_findings(reading: Reading, errors: Sequence[ServerError], *, ids_missing
 
 
 def _repeats(reading: Reading) -> Iterator[Finding]:
-    numbered = bool(reading.spec.event_prefix)
+    numbered = reading.spec.numbered
     for event in sorted(reading.repeats):
         yield Finding(
             kind=Kind.DUPLICATED,
@@ -206,7 +206,7 @@ def _limit_reached(reading: Reading) -> int | None:
 
 def _no_finish_reason(reading: Reading) -> Iterator[Finding]:
     """A response without a `finish_reason` in any choice: an agent that waits for it never stops."""
-    if not reading.spec.delivers or reading.spec.terminal_types:
+    if not reading.spec.delivers or reading.spec.final_object:
         return
     if any(choice.finish_reason is not None for choice in reading.choices) or not reading.events:
         return
@@ -221,7 +221,7 @@ def _no_finish_reason(reading: Reading) -> Iterator[Finding]:
 
 def _no_done(reading: Reading) -> Iterator[Finding]:
     streamed = any(event.kind is EventKind.SSE for event in reading.events)
-    if not reading.spec.delivers or reading.spec.terminal_types or not streamed or reading.header.from_client:
+    if not reading.spec.delivers or reading.spec.final_object or not streamed or reading.header.from_client:
         return
     if reading.stream.terminal_event is None:
         yield Finding(

@@ -229,7 +229,7 @@ def explain(finding: Finding) -> str:
         case Code.NO_FINISH_REASON:
             return "No event has a finish_reason, so clients cannot tell whether the response is complete."
         case Code.NO_DONE:
-            return "The stream has a finish_reason, but no [DONE]."
+            return "The stream has a finish_reason, but not the event that ends it."
         case Code.COUNT_ABOVE_SENT | Code.COUNT_ABOVE_LOGPROBS | Code.COUNT_BELOW_SENT:
             unknown = "" if facts.code is Code.COUNT_BELOW_SENT else "; the others are unknown"
             return f"The server {counted_and_sent(facts)}{unknown}."

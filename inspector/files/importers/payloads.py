@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from inspector.capture.bounds import EVENTS, LINES, over
 from inspector.capture.capture import Endpoint, Event, EventKind
 from inspector.capture.errors import CaptureError
-from inspector.protocol.wire.endpoints import DONE, endpoint_of_payload
+from inspector.protocol.wire.endpoints import DONE, endpoint_of_payload, envelope_of
 from inspector.protocol.wire.sse import LIMIT_BYTES, SseDecoder, SseItem
 
 _SLICE: Final = 2**20
@@ -162,8 +162,7 @@ def told(
         failed = failed or is_error(parsed)
         endpoint = endpoint_of_payload(parsed, event.name)
         if endpoint is not None:
-            inner = parsed.get("response", parsed) if isinstance(parsed, dict) else None
-            model = inner.get("model") if isinstance(inner, dict) else None
+            model = envelope_of(parsed).get("model") if isinstance(parsed, dict) else None
             words = model if isinstance(model, str) else None
             return BodyAnswer(list(events), endpoint, words, failed, tuple(notes))
     return BodyAnswer(list(events), None, None, failed, tuple(notes))

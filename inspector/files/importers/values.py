@@ -18,7 +18,7 @@ from inspector.capture.redaction import redact
 from inspector.files.importers.payloads import answer, is_error, is_stream, shown
 from inspector.files.importers.sglang import SOURCE as SGLANG
 from inspector.files.importers.sglang import id_of, ids_of, is_result
-from inspector.protocol.wire.endpoints import DONE, endpoint_of_payload, spec_of
+from inspector.protocol.wire.endpoints import DONE, endpoint_of_payload, envelope_of, spec_of
 
 _DEPTH: Final = 12
 _TEXT_DEPTH: Final = 3
@@ -71,12 +71,17 @@ class _Sent:
         return endpoint_of_payload(self.payload, self.event)
 
     @property
+    def begins(self) -> bool:
+        """True for an event that begins a response."""
+        first_type = "" if self.endpoint is None else spec_of(self.endpoint).first_type
+        return bool(first_type) and self.string("type") == first_type
+
+    @property
     def whole(self) -> bool:
         """True for an unstreamed response."""
         if self.payload is None or self.endpoint is None or self.from_stream:
             return False
-        spec = spec_of(self.endpoint)
-        return self.payload.get("object") == spec.objects[-1] and spec.objects[0] != "text_completion"
+        return spec_of(self.endpoint).is_body(self.payload)
 
 
 @dataclass(slots=True)
@@ -154,7 +159,7 @@ class Responses:
         else:
             key = _key(sent, endpoint)
             stream = self._open.get(key)
-            if stream is None or not stream.open or _begins(payload):
+            if stream is None or not stream.open or sent.begins:
                 stream = _Stream(endpoint, [])
                 self._append(stream)
                 self._open[key] = stream
@@ -194,7 +199,7 @@ class Responses:
         first = stream.sent[0]
         if len(stream.sent) == 1 and not first.from_stream and _finished(first.payload):
             return _body(first, self._source)  # chunk and whole response of completions look alike
-        if stream.endpoint is Endpoint.RESPONSES and len(self._results) > 1:
+        if spec_of(stream.endpoint).numbered and len(self._results) > 1:
             numbered = {(sent.int("sequence_number"), sent.text) for sent in stream.sent}
             if len({number for number, _ in numbered}) < len(numbered):
                 why = "the events of several responses are mixed and cannot be separated"
@@ -355,11 +360,7 @@ def _failed(sent: _Sent) -> bool:
 
 def _key(sent: _Sent, endpoint: Endpoint) -> object:
     """What tells apart the streams of a file: the response's ID, which each chunk has."""
-    return endpoint, sent.place.name, "" if endpoint is Endpoint.RESPONSES else _id(sent)
-
-
-def _begins(payload: Mapping[str, object] | None) -> bool:
-    return payload is not None and payload.get("type") == "response.created"
+    return endpoint, sent.place.name, "" if spec_of(endpoint).first_type else _id(sent)
 
 
 def _finished(payload: Mapping[str, object] | None) -> bool:
@@ -374,7 +375,7 @@ def _finished(payload: Mapping[str, object] | None) -> bool:
 
 def _header(payload: Mapping[str, object] | None, place: _Place, endpoint: Endpoint, source: str) -> Header:
     payload = payload or {}
-    inner = as_object(payload.get("response", payload))
+    inner = envelope_of(payload)
     return Header(
         endpoint=endpoint,
         request=redact(place.request),

@@ -300,7 +300,9 @@ class _Masking:
         masked_object: dict[str, Any] = {}
         for name, item in value.items():
             inner = name if key and name in KEYS else ""
-            masked_object[inner or self._text(name, event)] = self._value(item, inner, event, choice)
+            called = inner == "input" and isinstance(item, Mapping)  # the arguments of a call on Messages
+            within = "" if called else inner
+            masked_object[inner or self._text(name, event)] = self._value(item, within, event, choice)
         return masked_object
 
     def _string(self, text: str, key: str, event: int) -> str:

@@ -133,7 +133,7 @@ class _Exchange:
             openai.AsyncOpenAI(
                 base_url=self.server.v1,
                 api_key=self.server.api_key or "none",
-                default_headers=dict(self.server.headers),
+                default_headers={**self.spec.headers, **self.server.headers},
                 http_client=cast(Any, http),
                 max_retries=0,
             ) as client,

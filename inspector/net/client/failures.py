@@ -101,7 +101,7 @@ def unfinished(recorder: Recorder, server: Server, spec: EndpointSpec) -> Proble
         return Problem(OutcomeKind.UNREADABLE, f"{server.root}: {recorder.unread}")
     if recorder.body:
         payload = loads(recorder.body)
-        if not isinstance(payload, dict) or not {"choices", "output"} & payload.keys():
+        if not isinstance(payload, dict) or spec.generated_key not in payload:
             return refusal(recorder.status or 200, recorder.body, server, path=spec.path)
         return None
     if not recorder.done:

@@ -1,7 +1,8 @@
 """Options of a live request to the JSON body of each endpoint. No I/O.
 
 The same request works for all endpoints: messages and tools are in the format of chat completions
-and become a Responses input, or a Harmony prompt for plain completions (see `ground_truth`).
+and become a Responses input, the blocks of Messages (`messages_request`), or a Harmony prompt for plain
+completions (see `ground_truth`).
 """
 
 import json
@@ -11,6 +12,7 @@ from typing import Any, assert_never
 
 from inspector.capture.capture import Endpoint
 from inspector.capture.errors import InspectorError
+from inspector.net.client.messages_request import messages_body
 from inspector.protocol.engines import DEFAULT, Engine
 from inspector.protocol.wire.endpoints import spec_of
 
@@ -75,6 +77,11 @@ def body(request: LiveRequest, engine: Engine = DEFAULT) -> dict[str, Any]:
                 parameters["logprobs"] = 1
         case Endpoint.CHAT:
             _chat(request, parameters)
+        case Endpoint.MESSAGES:
+            parameters |= messages_body(request.chat_messages(), request.tools, request.tool_choice)
+            parameters["max_tokens"] = request.max_tokens or spec_of(request.endpoint).least["max_tokens"]
+            if request.reasoning_effort:
+                parameters["output_config"] = {"effort": request.reasoning_effort}
         case Endpoint.TOKENS:
             raise InspectorError("token ids are read from files; no server is asked for them")
         case _:

@@ -118,7 +118,7 @@ def at_event(place: int, events: Sequence[object]) -> int:
 
 def error_events(message: str, code: int, kind: str, endpoint: Endpoint, at_s: float | None) -> list[Event]:
     """What ends a stream with an error: vLLM's error object and `[DONE]`, or Responses' `error` event."""
-    if spec_of(endpoint).event_prefix:
+    if spec_of(endpoint).numbered:
         value: dict[str, object] = {"type": "error", "code": kind, "message": message, "param": None}
         return [Event(dumps(value), at_s, "error")]
     value = {"error": {"message": message, "type": kind, "param": None, "code": code}}

@@ -81,6 +81,8 @@ class Engine:
     """Which channel it delivers in which field."""
     lacks: frozenset[Endpoint] = frozenset()
     """Endpoints of the table that it does not serve."""
+    served_since: Mapping[Endpoint, str] = field(default_factory=dict)
+    """First release that serves an endpoint, if that is a later one."""
     reasoning_keys: tuple[str, ...] = ("reasoning",)
     """Names of the reasoning in a chat message, the usual one first."""
     silent: frozenset[Endpoint] = frozenset()
@@ -154,6 +156,13 @@ class Engine:
         if first is None:
             return True
         return None if release is None else release >= first
+
+    def serves(self, endpoint: Endpoint, version: str | None) -> bool:
+        """Whether a version serves an endpoint, as far as is known."""
+        return (
+            endpoint not in self.lacks
+            and self.reached(version, self.served_since.get(endpoint, "")) is not False
+        )
 
     def sends_all_ids(self, endpoint: Endpoint, version: str | None) -> bool | None:
         """Whether a version sends the IDs of all tokens; None when the version is not known."""

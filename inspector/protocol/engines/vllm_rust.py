@@ -7,7 +7,7 @@ Measured on 0.33.0, where the Python front end of the same release does the oppo
 - A line feed separates a second or later message of one field from the one before.
 - A call without arguments has no event at all. No flag changes that.
 - A recipient on the final channel makes no tool call: the text is content.
-- There is no `/v1/responses` (404).
+- There is no `/v1/responses` (404), and `/v1/messages` answers 501.
 """
 
 from typing import Final
@@ -28,7 +28,7 @@ VLLM_RUST: Final = Engine(
     released_with="vllm",
     owners=("vllm-frontend-rs",),
     contract=Contract(separator="\n"),
-    lacks=frozenset({Endpoint.RESPONSES}),
+    lacks=frozenset({Endpoint.RESPONSES, Endpoint.MESSAGES}),
     start_hint="Start the server with a model: vllm-rs serve openai/gpt-oss-20b.",
     tools_hint=_NO_FLAG,
     tools_question="See the server's log for the reason.",

@@ -12,9 +12,11 @@ from typing import Any, Final, Protocol
 from inspector.capture.capture import Endpoint, Event
 from inspector.protocol.wire.chat import ChatReader
 from inspector.protocol.wire.completions import CompletionsReader
+from inspector.protocol.wire.event_checks import ChatCheck, EventCheck, MessagesCheck, ResponsesCheck
 from inspector.protocol.wire.ids import IdsReader
+from inspector.protocol.wire.messages import START, STOP, MessagesReader
+from inspector.protocol.wire.responses import CREATED, ResponsesReader
 from inspector.protocol.wire.responses import TERMINAL_TYPES as RESPONSES_ENDS
-from inspector.protocol.wire.responses import ResponsesReader
 from inspector.protocol.wire.stream import Stream
 
 DONE: Final = "[DONE]"
@@ -52,10 +54,26 @@ class EndpointSpec:
     delivery: Delivery
     path: str = ""
     """Path below `/v1`; empty where there is no request."""
+    common_path: bool = False
+    """True when other APIs have that path too, so that it means this endpoint only with `/v1` before it."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Headers that a request must have."""
     objects: tuple[str, ...] = ()
     """Values of `object` that only its payloads have; the last is that of an unstreamed response."""
-    event_prefix: str = ""
+    body_members: Mapping[str, str] = field(default_factory=dict)
+    """Members of an unstreamed response without `object`; no other object has them and `stop_reason`."""
+    generated_key: str = "choices"
+    """The member of an unstreamed response that has what was generated."""
+    event_prefixes: tuple[str, ...] = ()
     """What the `type` of each of its events begins with; empty where events have no type."""
+    first_type: str = ""
+    """Type of the event that begins a response; empty where events have no type."""
+    envelope: str = ""
+    """Member of that event that has the response's ID and model; empty where each event has them itself."""
+    event_check: type[EventCheck] | None = None
+    """What its events must be by its schema; None where no client depends on that."""
+    numbered: bool = False
+    """True when each event has a `sequence_number`."""
     terminal_types: frozenset[str] = frozenset()
     """Types of the events that end a response; empty where `[DONE]` does."""
     end: str = DONE
@@ -75,10 +93,22 @@ class EndpointSpec:
     no_ids: str = ""
     """How to get evidence where the stream carries no IDs, one sentence."""
 
+    def is_body(self, payload: Mapping[str, object]) -> bool:
+        """True for an unstreamed response; false on completions, whose chunks look like one."""
+        if self.body_members:
+            return "stop_reason" in payload and self.body_members.items() <= payload.items()
+        chunks_differ = len(self.objects) > 1 or bool(self.event_prefixes)
+        return chunks_differ and payload.get("object") == self.objects[-1]
+
     @property
     def full_path(self) -> str:
         """The path from the server's root, such as `/v1/responses`."""
         return _V1 + self.path
+
+    @property
+    def known_by(self) -> str:
+        """How a path ends that leads to it, whatever is before it."""
+        return self.full_path if self.common_path else self.path
 
     @property
     def parsed(self) -> bool:
@@ -111,6 +141,7 @@ _SPECS: Final = {
             delivery=Delivery.PARSED,
             path="/chat/completions",
             objects=("chat.completion.chunk", "chat.completion"),
+            event_check=ChatCheck,
             carries_ids=True,
             evidence_key="return_token_ids",
             least={"messages": [{"role": "user", "content": "again"}]},
@@ -122,7 +153,12 @@ _SPECS: Final = {
             delivery=Delivery.PARSED,
             path="/responses",
             objects=("response",),
-            event_prefix="response.",
+            generated_key="output",
+            event_prefixes=("response.",),
+            first_type=CREATED,
+            envelope="response",
+            event_check=ResponsesCheck,
+            numbered=True,
             terminal_types=RESPONSES_ENDS,
             end="response.completed",
             final_object=True,
@@ -142,6 +178,25 @@ _SPECS: Final = {
             carries_ids=True,
             evidence_key="return_token_ids",
             least={"prompt": "again"},
+        ),
+        EndpointSpec(
+            endpoint=Endpoint.MESSAGES,
+            label="messages",
+            reader=MessagesReader,
+            delivery=Delivery.PARSED,
+            path="/messages",
+            common_path=True,
+            headers={"anthropic-version": "2023-06-01"},
+            body_members={"type": "message", "role": "assistant"},
+            generated_key="content",
+            event_prefixes=("message_", "content_block_"),
+            first_type=START,
+            envelope="message",
+            event_check=MessagesCheck,
+            terminal_types=frozenset({STOP}),
+            end=STOP,
+            least={"messages": [{"role": "user", "content": "again"}], "max_tokens": 4096},
+            no_ids="Messages carries no token IDs: send the same prompt to chat to find out.",
         ),
         EndpointSpec(
             endpoint=Endpoint.TOKENS,
@@ -169,6 +224,12 @@ def asked_endpoints() -> list[Endpoint]:
     return [spec.endpoint for spec in ASKED]
 
 
+def envelope_of(payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What has the ID and the model of a response: a member of an event, or the payload itself."""
+    members = (payload.get(spec.envelope) for spec in ASKED if spec.envelope)
+    return next((member for member in members if isinstance(member, dict)), payload)
+
+
 def spec_of(endpoint: Endpoint) -> EndpointSpec:
     """The row of an endpoint."""
     return _SPECS[endpoint]
@@ -177,7 +238,7 @@ def spec_of(endpoint: Endpoint) -> EndpointSpec:
 def endpoint_of_path(path: str) -> Endpoint | None:
     """The endpoint of a URL or path; None for all others (models, files, ...)."""
     bare = path.partition("?")[0].rstrip("/")
-    return next((spec.endpoint for spec in _BY_PATH if bare.endswith(spec.path)), None)
+    return next((spec.endpoint for spec in _BY_PATH if bare.endswith(spec.known_by)), None)
 
 
 def endpoint_of_resumed(path: str) -> Endpoint | None:
@@ -190,7 +251,7 @@ def endpoint_of_resumed(path: str) -> Endpoint | None:
 def endpoint_of_payload(payload: object, name: str = "") -> Endpoint | None:
     """The endpoint that sends such a payload in an event of that name; None if it cannot be determined."""
     for spec in ASKED:
-        if spec.event_prefix and name.startswith(spec.event_prefix):
+        if name.startswith(spec.event_prefixes):
             return spec.endpoint
     if not isinstance(payload, dict):
         return None
@@ -198,7 +259,11 @@ def endpoint_of_payload(payload: object, name: str = "") -> Endpoint | None:
     if isinstance(kind, str):
         for spec in ASKED:
             # An error of a numbered stream has no prefix of its own.
-            numbered = kind == "error" and "sequence_number" in payload and spec.event_prefix
-            if numbered or (spec.event_prefix and kind.startswith(spec.event_prefix)):
+            numbered = kind == "error" and "sequence_number" in payload and spec.numbered
+            if (
+                numbered
+                or kind.startswith(spec.event_prefixes)
+                or (spec.body_members and spec.is_body(payload))
+            ):
                 return spec.endpoint
     return _BY_OBJECT.get(sent) if isinstance(sent, str) else None

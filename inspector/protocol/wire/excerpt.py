@@ -2,13 +2,10 @@
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Final
 
 from inspector.capture.capture import End, Event, EventKind, Header
 from inspector.protocol.wire.endpoints import DONE, spec_of
 from inspector.protocol.wire.stream import loads
-
-_CREATED: Final = "response.created"
 
 
 class Excerpt(StrEnum):
@@ -44,8 +41,8 @@ def excerpt_of(header: Header, events: Iterable[Event], end: End | None) -> Exce
 def _begins_inside(header: Header, events: Iterable[Event]) -> bool:
     """Whether the first event is one that comes later in a stream.
 
-    A chat chunk without a role, an event of Responses with a number above 0, a completion's token IDs without
-    those of its prompt.
+    A chat chunk without a role, an event of Responses with a number above 0, an event of Messages that is not
+    the first of a message, a completion's token IDs without those of its prompt.
     """
     spec = spec_of(header.endpoint)
     inside = False
@@ -55,9 +52,13 @@ def _begins_inside(header: Header, events: Iterable[Event]) -> bool:
         payload = None if event.kind is EventKind.COMMENT or event.data == DONE else loads(event.data)
         if not isinstance(payload, dict):
             continue
-        if spec.event_prefix:
-            number = payload.get("sequence_number")
-            return type(number) is int and number > 0 and payload.get("type") != _CREATED
+        if spec.first_type:
+            kind, number = payload.get("type"), payload.get("sequence_number")
+            if spec.numbered:
+                return type(number) is int and number > 0 and kind != spec.first_type
+            if isinstance(kind, str) and kind.startswith(spec.event_prefixes):
+                return kind != spec.first_type
+            continue  # a ping
         choices = payload.get("choices")
         if not isinstance(choices, list):
             return False

@@ -32,6 +32,9 @@ _DONES: Final = {
     "response.mcp_call_arguments.done": ("mcp_call", "arguments"),
     "response.code_interpreter_call_code.done": ("code_interpreter_call", "code"),
 }
+CREATED: Final = "response.created"
+"""Type of the event that begins an answer."""
+
 TERMINAL_TYPES: Final = frozenset({"response.completed", "response.incomplete", "response.failed"})
 """Types of the events that end an answer."""
 

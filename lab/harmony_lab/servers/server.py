@@ -86,5 +86,5 @@ class LabServer:
         """The request that makes its engine sample a script in these steps."""
         marker = f"{marker or f'[[script {script.name}]]'} [[steps {'1' if steps == UNSTREAMED else steps}]]"
         request = request_body(endpoint, script, marker=marker)
-        del request[spec_of(endpoint).evidence_key]  # a field of vLLM
+        request.pop(spec_of(endpoint).evidence_key, None)  # a field of vLLM
         return {**request, **self.evidence(script)}

@@ -13,7 +13,7 @@ from harmony_lab.standin.serving import EngineProcess, Served
 from harmony_lab.standin.steps import schedule_of
 from inspector.analysis.reading import read
 from inspector.capture.capture import Capture, EventKind
-from inspector.protocol.wire.endpoints import spec_of
+from inspector.protocol.wire.endpoints import envelope_of, spec_of
 
 
 def chunking_fault(engine: EngineProcess, capture: Capture, schedule: str) -> str | None:
@@ -41,8 +41,8 @@ def request_id_of(capture: Capture) -> str | None:
             continue
         try:
             chunk = json.loads(event.data)
-            request_id = chunk.get("id") or chunk["response"]["id"]
-        except (ValueError, KeyError, TypeError, AttributeError):
+            request_id = envelope_of(chunk).get("id")
+        except (ValueError, AttributeError):
             continue
         if isinstance(request_id, str):
             return request_id

@@ -133,7 +133,7 @@ def runs() -> list[MatrixRun]:
 def test_every_suitable_script_is_there_with_the_score_of_its_capture(runs: list[MatrixRun]) -> None:
     scripts = {script.name: script for script in load()}
     for run in runs:
-        targets = condition_targets(run.package, run.step, targets_of())
+        targets = condition_targets(run.package, run.version, run.step, targets_of())
         assert set(run.scores) == {(target.endpoint, target.script.name) for target in targets}
         assert len(targets) == 90
         for endpoint, name, capture in captures_of(run):

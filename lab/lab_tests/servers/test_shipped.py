@@ -23,7 +23,7 @@ SCRIPTS = {script.name: script for script in load()}
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
 def test_every_suitable_script_is_there_with_the_score_of_its_capture(run: MatrixRun) -> None:
-    targets = condition_targets(run.package, run.step, targets_of())
+    targets = condition_targets(run.package, run.version, run.step, targets_of())
     assert set(run.scores) == {(target.endpoint, target.script.name) for target in targets}
     for endpoint, name, capture in list(captures_of(run))[::9]:
         assert score(SCRIPTS[name], capture) == run.scores[endpoint, name]

@@ -9,11 +9,9 @@ from inspector import Endpoint
 from inspector.matrix.headline import column_label, release_name
 from inspector.matrix.receivers import Receivers
 from inspector.matrix.results import UNSTREAMED, MatrixRun, Receiver, unique_runs
-from inspector.matrix.scripts import ScriptClass
+from inspector.matrix.scripts import ENDPOINTS, ScriptClass
 from inspector.matrix.servers import SERVERS as LAB_SERVERS
 from pages.ui.state import went_back
-
-ENDPOINTS: Final = (Endpoint.CHAT, Endpoint.RESPONSES, Endpoint.COMPLETIONS)
 
 BOTH_FRONT_ENDS: Final = "both"
 

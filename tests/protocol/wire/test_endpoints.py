@@ -22,7 +22,8 @@ def test_every_endpoint_has_a_row_and_rows_share_nothing_that_tells_them_apart()
         [spec.label for spec in specs],
         [spec.path for spec in ASKED],
         [name for spec in ASKED for name in spec.objects],
-        [spec.event_prefix for spec in ASKED if spec.event_prefix],
+        [prefix for spec in ASKED for prefix in spec.event_prefixes],
+        [spec.first_type for spec in ASKED if spec.first_type],
     ):
         assert len(set(signs)) == len(signs)
 
@@ -42,6 +43,12 @@ def test_payloads_tell_their_endpoint() -> None:
     assert endpoint_of_payload({"type": "response.created"}) is Endpoint.RESPONSES
     assert endpoint_of_payload({"type": "error", "sequence_number": 4}) is Endpoint.RESPONSES
     assert endpoint_of_payload(None, "response.failed") is Endpoint.RESPONSES
+    assert endpoint_of_payload({"type": "content_block_stop", "index": 0}) is Endpoint.MESSAGES
+    whole: dict[str, object] = {"type": "message", "role": "assistant", "content": [], "stop_reason": None}
+    assert endpoint_of_payload(whole) is Endpoint.MESSAGES
+    assert endpoint_of_payload({"type": "message", "role": "assistant", "content": []}) is None, (
+        "an item of Responses"
+    )
     nothings: tuple[object, ...] = (None, [], {"type": "error"}, {"object": 1}, {"object": "model"})
     for no_payload in nothings:
         assert endpoint_of_payload(no_payload) is None
@@ -50,11 +57,10 @@ def test_payloads_tell_their_endpoint() -> None:
 def test_each_request_asks_for_the_evidence_of_its_endpoint_and_holds_what_is_least() -> None:
     for spec in ASKED:
         sent = body(LiveRequest(model="m", prompt="Hi", endpoint=spec.endpoint))
-        assert sent[spec.evidence_key] is True
+        unasked = body(LiveRequest(model="m", prompt="Hi", endpoint=spec.endpoint, token_ids=False))
+        evidence = {spec.evidence_key: True} if spec.evidence_key else {}
+        assert sent == unasked | evidence
         assert spec.least.keys() <= sent.keys()
-        assert spec.evidence_key not in body(
-            LiveRequest(model="m", prompt="Hi", endpoint=spec.endpoint, token_ids=False)
-        )
 
 
 def test_no_server_is_asked_for_what_only_files_hold() -> None:

@@ -1,0 +1,162 @@
+"""Messages: events and bodies to deltas, finish, counts, errors; disorder is noted and the text is kept."""
+
+import json
+from typing import Any
+
+import pytest
+
+from inspector.capture.capture import Event, EventKind
+from inspector.protocol.wire.messages import MessagesReader
+from inspector.protocol.wire.stream import Stream
+
+USAGE = {"input_tokens": 120, "output_tokens": 0}
+START = {
+    "type": "message_start",
+    "message": {"id": "msg_1", "model": "gpt-oss", "content": [], "usage": USAGE},
+}
+FINISH = {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 32}}
+STOP = {"type": "message_stop"}
+
+
+def block(index: object, **content: object) -> dict[str, Any]:
+    return {"type": "content_block_start", "index": index, "content_block": content}
+
+
+def delta(index: object, **content: object) -> dict[str, Any]:
+    return {"type": "content_block_delta", "index": index, "delta": content}
+
+
+def stop(index: object) -> dict[str, Any]:
+    return {"type": "content_block_stop", "index": index}
+
+
+CALL = block(1, type="tool_use", id="call_1", name="get_weather", input={})
+ANSWER = [
+    START,
+    {"type": "ping"},
+    block(0, type="thinking", thinking=""),
+    delta(0, type="thinking_delta", thinking="Need weather."),
+    delta(0, type="signature_delta", signature="9fe5"),
+    stop(0),
+    CALL,
+    delta(1, type="input_json_delta", partial_json='{"city":'),
+    delta(1, type="input_json_delta", partial_json='"Paris"}'),
+    stop(1),
+    block(2, type="text", text="It "),
+    delta(2, type="text_delta", text="rains."),
+    stop(2),
+    FINISH,
+    STOP,
+]
+FIELDS = {
+    "reasoning": "Need weather.",
+    "tool_calls[0].name": "get_weather",
+    "tool_calls[0].arguments": '{"city":"Paris"}',
+    "content": "It rains.",
+}
+
+
+def read(payloads: list[dict[str, Any]], kind: EventKind = EventKind.SSE) -> Stream:
+    stream = Stream()
+    MessagesReader(stream).receive([Event(json.dumps(payload), None, "", kind) for payload in payloads])
+    return stream
+
+
+def fields(stream: Stream) -> dict[str, str]:
+    texts: dict[str, str] = {}
+    for piece in stream.choice(0).deltas:
+        texts[piece.field] = texts.get(piece.field, "") + piece.text
+    return texts
+
+
+def test_blocks_are_fields() -> None:
+    stream = read(ANSWER)
+    assert fields(stream) == FIELDS
+    assert stream.choice(0).finish_reason == "tool_calls"
+    assert (stream.counted, stream.usage) == (32, {"input_tokens": 120, "output_tokens": 32})
+    assert (stream.model, stream.terminal_event) == ("gpt-oss", len(ANSWER) - 1)
+    assert not stream.notices
+    assert not stream.errors
+
+
+def test_one_event_at_a_time_is_the_same() -> None:
+    stream = Stream()
+    reader = MessagesReader(stream)
+    for payload in ANSWER:
+        reader.receive([Event(json.dumps(payload))])
+    assert stream == read(ANSWER)
+
+
+def test_a_whole_body_is_what_its_stream_is() -> None:
+    content = [
+        {"type": "thinking", "thinking": "Need weather.", "signature": "9fe5"},
+        {"type": "tool_use", "id": "call_1", "name": "get_weather", "input": {"city": "Paris"}},
+        {"type": "text", "text": "It rains."},
+    ]
+    body = {"type": "message", "role": "assistant", "content": content, "model": "gpt-oss"}
+    counted = {"stop_reason": "tool_use", "usage": {"input_tokens": 120, "output_tokens": 32}}
+    stream, streamed = read([{**body, **counted}], EventKind.BODY), read(ANSWER)
+    delivered = fields(stream)
+    assert json.loads(delivered.pop("tool_calls[0].arguments")) == {"city": "Paris"}
+    assert delivered.items() <= FIELDS.items()
+    assert stream.choice(0).finish_reason == streamed.choice(0).finish_reason
+    assert (stream.usage, stream.model) == (streamed.usage, streamed.model)
+
+
+@pytest.mark.parametrize(
+    ("reason", "finish"),
+    [("end_turn", "stop"), ("stop_sequence", "stop"), ("max_tokens", "length"), ("refusal", "refusal")],
+)
+def test_stop_reasons_have_the_names_of_chat(reason: str, finish: str) -> None:
+    stream = read([START, {"type": "message_delta", "delta": {"stop_reason": reason}}, STOP])
+    assert stream.choice(0).finish_reason == finish
+
+
+def test_the_count_of_the_first_event_is_none() -> None:
+    assert read([START]).counted is None
+
+
+def test_arguments_of_the_start_count_where_no_delta_follows() -> None:
+    whole = block(0, type="tool_use", id="c", name="f", input={"a": 1})
+    assert fields(read([START, whole, stop(0)]))["tool_calls[0].arguments"] == '{"a": 1}'
+    again = delta(0, type="input_json_delta", partial_json='{"a": 2}')
+    assert fields(read([START, whole, again, stop(0)]))["tool_calls[0].arguments"] == '{"a": 2}'
+
+
+@pytest.mark.parametrize(
+    ("payloads", "notice", "text"),
+    [
+        ([START, delta(0, type="text_delta", text="Hi")], "no_block:text_delta", {"content": "Hi"}),
+        ([START, delta([], type="text_delta", text="Hi")], "no_block:text_delta", {"content": "Hi"}),
+        (
+            [START, block(0, type="thinking", thinking=""), delta(0, type="text_delta", text="Hi")],
+            "block_type:text_delta",
+            {"content": "Hi"},
+        ),
+        (
+            [START, CALL, delta(9, type="input_json_delta", partial_json="{}")],
+            "no_block:input_json_delta",
+            {"tool_calls[0].name": "get_weather", "tool_calls[0].arguments": "{}"},
+        ),
+        (
+            [*ANSWER, delta(2, type="text_delta", text=" Bye.")],
+            "after_done",
+            FIELDS | {"content": "It rains. Bye."},
+        ),
+    ],
+)
+def test_disorder_is_noted_and_the_text_is_kept(
+    payloads: list[dict[str, Any]], notice: str, text: dict[str, str]
+) -> None:
+    stream = read(payloads)
+    assert set(stream.notices) == {notice}
+    assert fields(stream) == text
+
+
+def test_errors_of_a_stream_and_of_a_body() -> None:
+    error = {"type": "error", "error": {"type": "overloaded_error", "message": "Try later."}}
+    for stream in (read([START, error]), read([error], EventKind.BODY)):
+        assert [(error.message, error.type) for error in stream.errors] == [
+            ("Try later.", "overloaded_error")
+        ]
+        assert stream.terminal_event is None
