@@ -63,7 +63,9 @@ class Audit(Rows, WithIssues):
         "also write the findings for code scanning; - for standard output only", None, "FILE"
     )
     junit: str | None = option("also write a test report; - for standard output only", None, "FILE")
-    client: bool = flag("also let the installed openai SDK read each response; exit code 1 if it cannot")
+    client: bool = flag(
+        "also let the installed openai or anthropic SDK read each response; exit 1 if it cannot"
+    )
     fail_on: FailOn = exit_level()
     truth: str | None = option(
         "token IDs from another source: a list, a capture, or `script` for those that the lab recorded",

@@ -20,6 +20,7 @@ from inspector.capture.formats import clip
 from inspector.matrix.receivers import Rows, add_record
 from inspector.matrix.results import MatrixRun, Receiver, captures_of
 from inspector.net.reference_clients import FOLDER, ClientOutcome, ClientProcess, ClientReading, started
+from inspector.protocol.wire.endpoints import ASKED
 
 _SHOWN: Final = 120
 _NEEDED_BYTES: Final = 2**30
@@ -36,6 +37,13 @@ class Client:
     """Names and exact versions; the SDK is the first."""
     program: str
     """The file that runs it, in net/reference_clients."""
+    api: str = "openai"
+    """The `sdk` of the endpoints that it reads."""
+
+    @property
+    def endpoints(self) -> list[Endpoint]:
+        """Those for which the SDK has an accumulator."""
+        return [spec.endpoint for spec in ASKED if spec.parsed and spec.sdk == self.api]
 
     @property
     def label(self) -> str:
@@ -60,11 +68,14 @@ CLIENTS: Final = (
         packages=(("ai", "7.0.173"), ("@ai-sdk/openai", "4.0.118"), _NODE),
         program="ai_sdk.mjs",
     ),
+    Client(
+        name="anthropic-python",
+        packages=(("anthropic", "2.14.0"),),
+        program="anthropic_python.py",
+        api="anthropic",
+    ),
 )
 """The newest releases when the matrix was read, and an older one that is still in use."""
-
-ENDPOINTS: Final = (Endpoint.CHAT, Endpoint.RESPONSES)
-"""Those for which the SDKs have accumulators."""
 
 
 def install(paths: LabPaths, client: Client, *, say: Say = print) -> Path:
@@ -99,14 +110,20 @@ def reader(paths: LabPaths, client: Client, *, say: Say = print) -> AbstractCont
     return started(client.name, [str(folder / interpreter), str(folder / client.program)])
 
 
-def read_runs(client_reader: ClientProcess, runs: Iterable[MatrixRun], *, say: Say = print) -> Rows:
+def read_runs(
+    client_reader: ClientProcess,
+    endpoints: Iterable[Endpoint],
+    runs: Iterable[MatrixRun],
+    *,
+    say: Say = print,
+) -> Rows:
     """Let a client read each capture of the runs that is not identical to another run's."""
     rows: Rows = {}
     for matrix_run in runs:
         keys = [key for key in matrix_run.scores if key not in matrix_run.kept_in]
         own = replace(matrix_run, scores={key: matrix_run.scores[key] for key in keys})
         counts: dict[ClientOutcome, int] = {}
-        for endpoint in ENDPOINTS:
+        for endpoint in endpoints:
             for _, script, capture in captures_of(own, endpoint):
                 if (reading := client_reader.read(capture)) is not None:
                     rows[matrix_run.name, endpoint, script] = _row(reading)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harmony_lab.clients import CLIENTS, ENDPOINTS, Client, write
+from harmony_lab.clients import CLIENTS, Client, write
 from harmony_lab.servers.table import SERVERS
 from inspector.capture.capture import Endpoint
 from inspector.capture.errors import LabError
@@ -18,7 +18,7 @@ from inspector.matrix.table import matrix_table
 from tests.support.command import inspector
 
 FILE = FILES[Receiver.CLIENT]
-PYTHON, OLD_PYTHON, NODE, AI_SDK = CLIENTS
+PYTHON, OLD_PYTHON, NODE, AI_SDK, ANTHROPIC = CLIENTS
 
 
 def runs_of(version: str, front_end: str, step: str) -> list[MatrixRun]:
@@ -54,11 +54,11 @@ def test_every_client_read_every_response_of_the_shipped_runs() -> None:
     matrix = load_clients()
     assert set(matrix.by_name) == {client.label for client in CLIENTS}
     for run in (run for run in every_run() if run.package not in SERVERS):  # clients read vLLM's only
-        asked = {key for key in run.scores if key[0] in ENDPOINTS}
-        for client in matrix.by_name:
-            view = matrix.view(client, run)
-            assert asked <= set(view.scores), (client, run.name)
-            assert view.received_by == client
+        for client in CLIENTS:
+            view = matrix.view(client.label, run)
+            asked = {key for key in run.scores if key[0] in client.endpoints}
+            assert asked <= set(view.scores), (client.label, run.name)
+            assert view.received_by == client.label
 
 
 @pytest.mark.parametrize(

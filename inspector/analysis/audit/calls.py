@@ -325,8 +325,8 @@ def _names_of(tool: Mapping[str, Any]) -> list[str]:
     kind, label = tool.get("type"), tool.get("server_label")
     if kind == "mcp" and isinstance(label, str):
         return [label, *_built_in(label)]
-    if kind in _NAMED:
-        nested = tool.get(kind)
+    if kind in _NAMED or "input_schema" in tool:  # Messages has no type for a function
+        nested = tool.get(str(kind))
         name = (nested if isinstance(nested, dict) else tool).get("name")
         return [name] if isinstance(name, str) else []
     return _built_in(kind)

@@ -16,7 +16,7 @@ from inspector.capture.capture import Capture, Endpoint, Event
 from inspector.capture.errors import InspectorError
 from inspector.net.playback.faults import MIDDLE, Faults
 from inspector.net.playback.imitation import ChatServing, TextServing
-from inspector.net.playback.responses import reshape_responses
+from inspector.net.playback.typed_events import reshape_typed
 from inspector.protocol.harmony.vocab import Marker
 from inspector.protocol.wire.endpoints import DONE, EndpointSpec, spec_of
 from inspector.protocol.wire.event_json import choice_of, dumps, ids_of, payload, rewritten, terminal_type
@@ -53,8 +53,8 @@ def reshape(capture: Capture, faults: Faults) -> list[Event]:
     plain = not (faults.merges or faults.last_token_only or faults.split_utf8 or faults.tokens_change)
     if plain:
         return events
-    if spec.final_object:
-        return reshape_responses(events, faults)
+    if spec.first_type:
+        return reshape_typed(events, faults, spec)
     chunks = [_Chunk(event, value := payload(event), ids_of(value)) for event in events]
     serve_again = faults.tokens_change or faults.last_token_only or faults.split_utf8
     if serve_again:
@@ -116,13 +116,21 @@ def at_event(place: int, events: Sequence[object]) -> int:
     return len(events) // 2 if place == MIDDLE else min(place, last)
 
 
+def error_body(message: str, code: int, kind: str, endpoint: Endpoint) -> dict[str, Any]:
+    """An error as the endpoint reports it: vLLM's object, or Anthropic's, which has a type beside it."""
+    if spec_of(endpoint).body_members:
+        return {"type": "error", "error": {"type": kind, "message": message}}
+    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
+
+
 def error_events(message: str, code: int, kind: str, endpoint: Endpoint, at_s: float | None) -> list[Event]:
-    """What ends a stream with an error: vLLM's error object and `[DONE]`, or Responses' `error` event."""
-    if spec_of(endpoint).numbered:
+    """What ends a stream with an error: vLLM's error object and `[DONE]`, or an `error` event."""
+    spec = spec_of(endpoint)
+    if spec.numbered:
         value: dict[str, object] = {"type": "error", "code": kind, "message": message, "param": None}
         return [Event(dumps(value), at_s, "error")]
-    value = {"error": {"message": message, "type": kind, "param": None, "code": code}}
-    return [Event(dumps(value), at_s), Event(DONE, at_s)]
+    body = Event(dumps(error_body(message, code, kind, endpoint)), at_s, "error" if spec.first_type else "")
+    return [body] if spec.first_type else [body, Event(DONE, at_s)]
 
 
 def _written(event: Event, value: dict[str, Any]) -> Event:

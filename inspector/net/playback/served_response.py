@@ -4,6 +4,7 @@ Token IDs, usage and the stream itself are sent only if the request asks for the
 prompt, tools and sampling change nothing: the response was recorded.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,9 +14,9 @@ from inspector.capture.capture import Capture, Endpoint, Event, EventKind
 from inspector.capture.errors import InspectorError
 from inspector.net.playback.faults import Faults
 from inspector.net.playback.imitation import TextServing
-from inspector.net.playback.reshape import reshape, with_event_faults
+from inspector.net.playback.reshape import error_body, reshape, with_event_faults
 from inspector.protocol.engines import engine_of
-from inspector.protocol.wire.endpoints import DONE, spec_of
+from inspector.protocol.wire.endpoints import DONE, envelope_of, spec_of
 from inspector.protocol.wire.event_json import choice_of, dumps, ids_of, payload
 from inspector.protocol.wire.strip_ids import without_token_ids
 
@@ -146,13 +147,15 @@ def _unstreamed(reading: Reading) -> tuple[int, dict[str, Any]]:
     if stream.errors:
         first = stream.errors[0]
         code = first.code if isinstance(first.code, int) and 400 <= first.code <= 599 else 500
-        error = {"message": first.message, "type": first.type or "InternalServerError", "param": None}
-        return code, {"error": {**error, "code": code}}
+        kind = first.type or "InternalServerError"
+        return code, error_body(first.message, code, kind, reading.spec.endpoint)
     if reading.spec.final_object:
         final = payload(reading.events[stream.final_event]) if stream.final_event is not None else None
         if final is None or not isinstance(final.get("response"), dict):
             raise InspectorError("this capture ends before its final object; request it with stream")
         return 200, final["response"]
+    if reading.spec.body_members:
+        return _message(reading)
     chat, keys = reading.spec.parsed, reading.engine.reasoning_keys
     first_chunk = next((chunk for event in reading.events if (chunk := payload(event))), {})
     return 200, {
@@ -163,6 +166,36 @@ def _unstreamed(reading: Reading) -> tuple[int, dict[str, Any]]:
         "choices": [_chat(choice, keys) if chat else _text(choice) for choice in reading.choices],
         "usage": stream.usage,
         **({"prompt_token_ids": stream.prompt_ids} if chat else {}),
+    }
+
+
+def _message(reading: Reading) -> tuple[int, dict[str, Any]]:
+    """The whole message of a Messages stream, or the error that vLLM has where arguments are not JSON."""
+    delivered, content = reading.choice.delivered(), list[dict[str, Any]]()
+    if delivered.reasoning:
+        content.append({"type": "thinking", "thinking": delivered.reasoning, "signature": "playback"})
+    if delivered.content or not (content or delivered.tool_calls):
+        content.append({"type": "text", "text": delivered.content})
+    for number, call in enumerate(delivered.tool_calls):
+        try:
+            arguments = json.loads(call.arguments)
+        except (ValueError, RecursionError) as error:
+            return 500, error_body(str(error), 500, "api_error", reading.spec.endpoint)
+        block = {"type": "tool_use", "id": f"chatcmpl-tool-playback-{number}", "name": call.name}
+        content.append({**block, "input": arguments})
+    payloads = [value for event in reading.events if (value := payload(event)) is not None]
+    started: Mapping[str, Any] = envelope_of(payloads[0]) if payloads else {}
+    deltas = [delta for value in payloads if isinstance(delta := value.get("delta"), dict)]
+    reasons = (delta.get("stop_reason") for delta in deltas)
+    return 200, {
+        "id": "msg_playback",
+        **reading.spec.body_members,
+        "model": "playback",
+        "stop_sequence": None,
+        **started,
+        "content": content,
+        "stop_reason": next(filter(None, reasons), None),
+        "usage": reading.stream.usage,
     }
 
 

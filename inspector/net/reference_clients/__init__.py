@@ -1,7 +1,8 @@
 """Whether a client can read a recorded response: official SDKs run over its bytes.
 
-The installed `openai` runs in this process. Other clients are programs beside this file, each started once in
-an environment that has the SDK: they read a response a line and write what the SDK made of it (`Reader`).
+The installed `openai` and `anthropic` run in this process. Other clients are programs beside this file, each
+started once in an environment that has the SDK: they read a response a line and write what the SDK made of
+it (`Reader`).
 
 One of an SDK's own exceptions reports what happened: an error that the server sent, or the token limit. Any
 other, such as an IndexError, means that the SDK cannot read the response.
@@ -13,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, Final, cast
@@ -22,6 +24,7 @@ from inspector.capture.capture import Capture, Endpoint, Event, EventKind
 from inspector.capture.deltas import CONTENT, tool_index
 from inspector.capture.errors import LabError
 from inspector.capture.formats import clip
+from inspector.protocol.wire.endpoints import endpoint_of_payload, spec_of
 from inspector.protocol.wire.event_json import dumps
 from inspector.protocol.wire.stream import loads
 
@@ -89,18 +92,20 @@ class ClientReading:
 
 
 def python_reading(capture: Capture) -> ClientReading | None:
-    """Read a response with the installed openai-python; None where it has no accumulator for it.
+    """Read a response with the installed SDK of its API; None without it, or without an accumulator for it.
 
     Content never raises.
     """
-    from inspector.net.reference_clients import openai_python as sdk  # noqa: PLC0415 -- the SDK takes a second
-
     request = response_row(capture)
     if request is None:
         return None
+    name = spec_of(capture.header.endpoint).sdk
+    try:
+        sdk = import_module(f"{__name__}.{name}_python")  # an SDK takes a second
+    except ModuleNotFoundError:
+        return None
     response = sdk.Response(*(request[name] for name in sdk.Response._fields))
-    client = f"openai-python {sdk.VERSION}"
-    return client_reading(client, capture, sdk.read(response)._asdict())
+    return client_reading(f"{name}-python {sdk.VERSION}", capture, sdk.read(response)._asdict())
 
 
 def response_row(capture: Capture) -> dict[str, Any] | None:
@@ -123,18 +128,15 @@ def response_row(capture: Capture) -> dict[str, Any] | None:
 def client_reading(client: str, capture: Capture, reading: Mapping[str, Any]) -> ClientReading:
     """What a client made of a response: the row of its program, compared with what was delivered.
 
-    Compared is the text of the first choice on chat. On Responses the SDKs of OpenAI return the server's own
-    final object, which the audit compares with the deltas; a client whose answer is built from deltas is
-    compared there too.
+    Compared is the text of the first choice on chat and Messages. On Responses the SDKs of OpenAI return the
+    server's own final object, which the audit compares with the deltas; a client whose answer is built from
+    deltas is compared there too.
     """
     outcome, answer = ClientOutcome(reading["outcome"]), reading["answer"]
     fields: tuple[str, ...] = ()
-    if (
-        outcome is ClientOutcome.READ
-        and isinstance(answer, dict)
-        and answer.get("object") == "chat.completion"
-    ):
-        fields = _different(capture, answer)
+    endpoint = endpoint_of_payload(answer) if outcome is ClientOutcome.READ else None
+    if endpoint is not None and spec_of(endpoint).deltas_only:
+        fields = _different(capture, answer, endpoint)
         outcome = ClientOutcome.DIFFERENT if fields else outcome
     return ClientReading(
         client=client, outcome=outcome, error=clip(str(reading["error"]), _ERROR_SHOWN), fields=fields
@@ -197,13 +199,13 @@ def started(client: str, command: Sequence[str]) -> Iterator[ClientProcess]:
             process.communicate()
 
 
-def _different(capture: Capture, answer: object) -> tuple[str, ...]:
+def _different(capture: Capture, answer: object, endpoint: Endpoint) -> tuple[str, ...]:
     """Fields of the final object, read as an unstreamed response, that have other text than was delivered.
 
     The content and the calls, whose arguments are compared as JSON where they are: `reasoning` is vLLM's own
     field, of which each client keeps what it likes.
     """
-    header = replace(capture.header, endpoint=Endpoint.CHAT)
+    header = replace(capture.header, endpoint=endpoint)
     body = Event(dumps(answer), None, "", EventKind.BODY)
     accumulated = read(Capture(header=header, events=(body,), end=None)).choice.delivered().by_field()
     delivered = read(capture).choice.delivered().by_field()
@@ -217,7 +219,7 @@ def _same_text(text: str, other: str) -> bool:
 
 
 def _offered(request: Mapping[str, Any]) -> set[str]:
-    """Names of the functions that a request offers, on chat and on Responses."""
+    """Names of the functions that a request offers."""
     tools = request.get("tools")
     names = set()
     for tool in tools if isinstance(tools, list) else ():

@@ -86,6 +86,8 @@ class EndpointSpec:
     """Request key for token IDs, or the next best evidence; empty where there is none."""
     resumable: bool = False
     """True when a broken stream can be resumed with GET /{id}."""
+    sdk: str = "openai"
+    """The official SDK that reads its responses, by the name of its package."""
     least: Mapping[str, Any] = field(default_factory=dict)
     """The smallest request, besides `model` and `stream`."""
     elsewhere: tuple[str, ...] = ()
@@ -194,6 +196,7 @@ _SPECS: Final = {
             envelope="message",
             event_check=MessagesCheck,
             terminal_types=frozenset({STOP}),
+            sdk="anthropic",
             end=STOP,
             least={"messages": [{"role": "user", "content": "again"}], "max_tokens": 4096},
             no_ids="Messages carries no token IDs: send the same prompt to chat to find out.",

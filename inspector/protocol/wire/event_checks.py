@@ -14,6 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec import MsgspecError
+from msgspec.json import decode
+
 from inspector.capture.formats import clip, count
 from inspector.protocol.wire.messages import DELTA_BLOCKS, START, STOP
 from inspector.protocol.wire.responses import TERMINAL_TYPES
@@ -58,6 +61,7 @@ class ViolationCode(StrEnum):
     DELTA_UNLIKE_BLOCK = "delta_unlike_block"
     BLOCK_NOT_STOPPED = "block_not_stopped"
     MESSAGE_DELTA_MISSING = "message_delta_missing"
+    INPUT_NOT_JSON = "input_not_json"
 
     @property
     def kind(self) -> ViolationKind:
@@ -76,6 +80,7 @@ _KINDS: Final = {
     ViolationCode.DELTA_UNLIKE_BLOCK: ViolationKind.SCHEMA,
     ViolationCode.BLOCK_NOT_STOPPED: ViolationKind.ORDER,
     ViolationCode.MESSAGE_DELTA_MISSING: ViolationKind.ORDER,
+    ViolationCode.INPUT_NOT_JSON: ViolationKind.SCHEMA,
 }
 """All others are of `IDENTITY`."""
 
@@ -282,6 +287,8 @@ class MessagesCheck(EventCheck):
         self._blocks: dict[int, str] = {}
         """Index to type."""
         self._open: set[int] = set()
+        self._inputs: dict[int, list[str]] = {}
+        """Pieces of the arguments of open calls, which the SDK parses as they arrive."""
 
     def receive(self, type_name: str, payload: Mapping[str, Any]) -> Iterator[ViolationRow]:
         """What is wrong with an event."""
@@ -338,14 +345,27 @@ class MessagesCheck(EventCheck):
             yield ViolationCode.EVENT_AFTER_DONE, "", f"{event} of a block follows the stop of that block."
         if type_name == "content_block_stop":
             self._open.discard(index)
+            if not _begins_json("".join(self._inputs.pop(index, ()))):
+                yield ViolationCode.INPUT_NOT_JSON, "", "The arguments of a call are not JSON."
         elif isinstance(delta, dict):
             kind, block = brief(delta.get("type")), self._blocks[index]
             if block not in DELTA_BLOCKS.get(kind, ()):
                 sentence = f"A delta of the type {kind} arrives for a block of the type {block}."
                 yield ViolationCode.DELTA_UNLIKE_BLOCK, "", sentence
+            if isinstance(text := delta.get("partial_json"), str):
+                self._inputs.setdefault(index, []).append(text)
 
 
 _PING: Final = "ping"
+
+
+def _begins_json(text: str) -> bool:
+    """Whether a text is JSON, or the beginning of it: the SDK takes that too."""
+    try:
+        decode(text or "{}")
+    except (MsgspecError, ValueError, RecursionError) as error:
+        return "truncated" in str(error)
+    return True
 
 
 def _objects(value: object) -> Iterator[Mapping[str, Any]]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from harmony_lab.clients import CLIENTS, ENDPOINTS, read_runs, reader, write
+from harmony_lab.clients import CLIENTS, read_runs, reader, write
 from harmony_lab.commands.options import Results, lab_command
 from harmony_lab.reporting import score_rows
 from inspector.capture.errors import LabError
@@ -14,6 +14,7 @@ from inspector.commands.shared import as_json
 from inspector.commands.terminal import print_json, say, tell
 from inspector.matrix.receivers import FILES, Receivers, load_clients
 from inspector.matrix.results import MatrixRun, Receiver, ScriptOutcome, every_run, load_runs
+from inspector.protocol.wire.endpoints import asked_endpoints
 
 
 class Clients(Results):
@@ -42,7 +43,7 @@ def _clients(options: Clients) -> int:
         rows = {}
         for client in chosen:
             with reader(paths, client, say=tell) as client_reader:
-                rows[client] = read_runs(client_reader, runs, say=tell)
+                rows[client] = read_runs(client_reader, client.endpoints, runs, say=tell)
         write(folder / FILES[Receiver.CLIENT], rows)
         labels = listed([client.label for client in chosen])
         say(f"{folder / FILES[Receiver.CLIENT]}: {labels}, {len(runs)} runs")
@@ -86,7 +87,7 @@ def client_lines(matrix: Receivers, clients: Sequence[str], runs: Sequence[Matri
     for run in runs:
         server = f"{run.version:10}{f'{run.front_end}, {run.engine}':20}{run.step:>11}"
         views = [matrix.view(name, run) for name in clients]
-        for endpoint in ENDPOINTS:
+        for endpoint in asked_endpoints():
             scores = [
                 [score.outcome for key, score in view.scores.items() if key[0] is endpoint] for view in views
             ]

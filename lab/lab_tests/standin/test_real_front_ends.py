@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 import pytest
 
-from harmony_lab.clients import ENDPOINTS as CLIENT_ENDPOINTS
+from harmony_lab.clients import CLIENTS
 from harmony_lab.derender import derender, scale_out
 from harmony_lab.install import installed
 from harmony_lab.paths import LabPaths
@@ -106,9 +106,9 @@ def test_clients_read_fresh_responses_as_in_the_built_in_matrix(server: StandinS
     server.engine.set_steps("3")
     package = RUST if is_rust(server) else FRONT_END
     run = next(run for run in every_run() if run.name == f"{package}-{NEWEST_FRONT_END}-si3")
-    endpoints = [
-        endpoint for endpoint in CLIENT_ENDPOINTS if not (is_rust(server) and endpoint in VLLM_RUST.lacks)
-    ]
+    lacks = VLLM_RUST.lacks if is_rust(server) else frozenset()
+    read = {endpoint for client in CLIENTS for endpoint in client.endpoints}
+    endpoints = [endpoint for endpoint in ENDPOINTS if endpoint in read - lacks]
     targets = [
         Target(endpoint, script)
         for script in named(STREAMED)

@@ -31,7 +31,7 @@ def stop(index: object) -> dict[str, Any]:
 
 
 CALL = block(1, type="tool_use", id="call_1", name="get_weather", input={})
-ANSWER = [
+ANSWER: list[dict[str, Any]] = [
     START,
     {"type": "ping"},
     block(0, type="thinking", thinking=""),
