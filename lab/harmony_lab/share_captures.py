@@ -2,8 +2,8 @@
 
 Copies results and captures from one folder to another. Most neighbouring releases answer a script in the same
 way to the letter, apart from ids and times; such a stream is stored once, with the first run that has it, and
-the other cells name that run (`kept_in`). Runs that the second folder has already stay as they are; to record
-one again, delete all of the folder and share anew.
+the other cells name that run (`kept_in`). Cells that the second folder has already stay as they are; to
+record one again, delete all of the folder and share anew.
 """
 
 import hashlib
@@ -21,6 +21,7 @@ from inspector.matrix.results import capture_of, captures_of, load_runs
 _IDS: Final = re.compile(
     r"\b((?:chatcmpl|cmpl|resp|msg|rs|fc|ci|ws|call|mcp|tool)(?:-tool)?[-_])[0-9A-Za-z_-]{6,}"
 )
+_SIGNATURES: Final = re.compile(r'("signature": ?)"[0-9a-f]{32}"')
 _TIMES: Final = re.compile(r'("(?:created|created_at|completed_at|timestamp)": ?)[0-9.]+')
 
 
@@ -44,11 +45,12 @@ def share(source: Path, target: Path) -> tuple[int, int]:
                 holders[f"{script} {stream_digest(own)}"] = run.name
     cells = sum(len(run.scores) for run in shipped.values())
     for run in load_runs(source):
-        if run.name in shipped:
+        before = shipped.get(run.name, replace(run, scores={}, kept_in={}))
+        if not (missing := run.scores.keys() - before.scores.keys()):
             continue
         shelf = RunWriter(target, run.package, run.version, run.step)
-        kept_in = {}
-        for endpoint, script in sorted(run.scores):
+        kept_in = dict(before.kept_in)
+        for endpoint, script in sorted(missing):
             capture = capture_of(run, endpoint, script)
             if capture is None:
                 continue
@@ -59,12 +61,13 @@ def share(source: Path, target: Path) -> tuple[int, int]:
             else:
                 kept_in[endpoint, script] = holder
         shelf.pack()
-        shelf.write(replace(run, kept_in=kept_in))
+        scores = {**before.scores, **{key: run.scores[key] for key in missing}}
+        shelf.write(replace(before, scores=scores, kept_in=kept_in))
     return cells, len(holders)
 
 
 def _blank(text: str) -> str:
-    return _TIMES.sub(r"\1 0", _IDS.sub(r"\1", text))
+    return _TIMES.sub(r"\1 0", _SIGNATURES.sub(r'\1""', _IDS.sub(r"\1", text)))
 
 
 def main(source: str, target: str) -> None:

@@ -1,4 +1,4 @@
-"""Checks by a few short streams: text, a tool call, Responses."""
+"""Checks by a few short streams: text, a tool call, the other endpoints that parse Harmony."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -21,6 +21,7 @@ from inspector.net.runs.registry import Registry
 from inspector.net.runs.run import LiveRun
 from inspector.protocol.engines import Engine
 from inspector.protocol.harmony.vocab import Marker
+from inspector.protocol.wire.endpoints import ASKED, EndpointSpec
 
 _MAX_TOKENS: Final = 512
 _ANSWER_WITHIN_S: Final = 120.0
@@ -50,15 +51,20 @@ class Streams:
             yield from _chat_checks(run)
         self.shown.update(_shown_by(run))
         yield self._tool_calls(run)
-        if Endpoint.RESPONSES in self.absent:
-            yield unknown("responses", f"{self._engine.label} has no Responses endpoint.")
-            return
-        responses = self._ask(replace(self._text, endpoint=Endpoint.RESPONSES))
-        if responses.outcome.kind is OutcomeKind.NO_ENDPOINT:
-            self.absent.add(Endpoint.RESPONSES)
-            yield unknown("responses", "The server has no Responses endpoint.")
-            return
-        yield _answers("responses", responses)
+        for spec in ASKED:
+            if spec.parsed and spec.endpoint is not self._text.endpoint:
+                yield self._endpoint(spec)
+
+    def _endpoint(self, spec: EndpointSpec) -> Check:
+        """Whether text arrives there, where the server has it."""
+        name, label = spec.endpoint.value, spec.label.capitalize()
+        if spec.endpoint in self.absent:
+            return unknown(name, f"{self._engine.label} has no {label} endpoint.")
+        run = self._ask(replace(self._text, endpoint=spec.endpoint))
+        if run.outcome.kind is OutcomeKind.NO_ENDPOINT:
+            self.absent.add(spec.endpoint)
+            return unknown(name, f"The server has no {label} endpoint.")
+        return _answers(name, run)
 
     def _tool_calls(self, text: LiveRun) -> Check:
         """The prompt asks for a call; if the model makes none, `tool_choice` forces one."""
@@ -114,6 +120,8 @@ def _answers(name: str, run: LiveRun) -> Check:
         return failed(name, run.outcome.failure, advice)
     if errors:
         return failed(name, verdict.sentence, _advice(errors, situation))
+    if verdict.level == "unknown" and not findings and not examined.reading.spec.evidence_key:
+        return ok(name, f"An answer arrives. {examined.reading.spec.no_ids}")
     if verdict.level == "unknown":
         return unknown(name, verdict.sentence, verdict.why)
     if findings:

@@ -90,7 +90,7 @@ def situation_of(reading: Reading) -> Situation:
     settled = called or reading.ended  # a stream that goes on may still call
     return Situation(
         version=reading.server_version or release_bounds(reading).at_least,
-        endpoint=reading.header.endpoint,
+        endpoint=reading.spec.parsed_by,
         calls=called if settled and not reading.spec.raw else None,
         engine=reading.engine,
         token_ids=reading.choice.has_ids,

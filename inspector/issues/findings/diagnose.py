@@ -276,7 +276,7 @@ def _candidates(
     by_final_object = (
         _BY_FINAL if any(evidence.reported_messages for evidence in by_choice) else frozenset[Kind]()
     )
-    endpoint, engine, request = reading.header.endpoint, reading.engine, reading.header.request
+    endpoint, engine, request = reading.spec.parsed_by, reading.engine, reading.header.request
     version = reading.server_version
     released = partial(
         version_reason,

@@ -77,6 +77,8 @@ def refusal(status: int, body: str, server: Server, *, path: str, model: str = "
         problem = f"{server.root} does not serve the model{named}"
         sentence = f"{problem} (HTTP 404: {words}); use a name from its /v1/models"
         return Problem(OutcomeKind.NO_MODEL, sentence, words)
+    if status == 501:
+        return Problem(OutcomeKind.NO_ENDPOINT, f"{server.root} does not serve {path} (HTTP 501)", words)
     if status in {404, 405}:
         sentence = f"{server.v1} has no {path} (HTTP {status}); check the address: most of them end in /v1"
         return Problem(OutcomeKind.NO_ENDPOINT, sentence, words)

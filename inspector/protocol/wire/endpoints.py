@@ -86,6 +86,8 @@ class EndpointSpec:
     """Request key for token IDs, or the next best evidence; empty where there is none."""
     resumable: bool = False
     """True when a broken stream can be resumed with GET /{id}."""
+    made_from: Endpoint | None = None
+    """The endpoint from whose responses a server makes these, so that it loses what that one loses."""
     sdk: str = "openai"
     """The official SDK that reads its responses, by the name of its package."""
     least: Mapping[str, Any] = field(default_factory=dict)
@@ -106,6 +108,11 @@ class EndpointSpec:
     def full_path(self) -> str:
         """The path from the server's root, such as `/v1/responses`."""
         return _V1 + self.path
+
+    @property
+    def parsed_by(self) -> Endpoint:
+        """The endpoint whose parser its responses went through, and whose known issues it has."""
+        return self.made_from or self.endpoint
 
     @property
     def known_by(self) -> str:
@@ -196,6 +203,7 @@ _SPECS: Final = {
             envelope="message",
             event_check=MessagesCheck,
             terminal_types=frozenset({STOP}),
+            made_from=Endpoint.CHAT,
             sdk="anthropic",
             end=STOP,
             least={"messages": [{"role": "user", "content": "again"}], "max_tokens": 4096},

@@ -15,8 +15,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import anthropic
 import httpx
 import pytest
+from anthropic.types import ThinkingBlock, ToolUseBlock
 
 from harmony_lab.clients import CLIENTS
 from harmony_lab.derender import derender, scale_out
@@ -35,13 +37,13 @@ from inspector.analysis.audit.verdict import Level
 from inspector.analysis.reading import read
 from inspector.capture.capture import Capture, Endpoint
 from inspector.capture.errors import LabError
-from inspector.files.store import FIXTURES
-from inspector.fleet.doctor import check_server
+from inspector.files.store import FIXTURES, load, save
+from inspector.fleet.doctor import CheckState, check_server
 from inspector.inspection.inspection import inspect
 from inspector.matrix import requests as bodies
 from inspector.matrix.checkup import release_rows
 from inspector.matrix.requests import SERVED_NAME
-from inspector.matrix.results import UNSTREAMED, default_root, every_run, load_runs
+from inspector.matrix.results import UNSTREAMED, ScriptOutcome, default_root, every_run, load_runs
 from inspector.matrix.scripts import ENDPOINTS, Script, named
 from inspector.net.client.address import Server
 from inspector.net.client.request import LiveRequest
@@ -298,12 +300,63 @@ def test_live_run_and_tap_keep_every_token(server: StandinServer, tmp_path: Path
     assert inspect(capture).findings == []
 
 
+def test_an_agents_session_on_messages_goes_through_the_tap(server: StandinServer, tmp_path: Path) -> None:
+    """The SDK's streaming client with tools; the tap keeps the stream, and Live follows the same one."""
+    if is_rust(server):
+        pytest.skip("it does not serve Messages")
+    server.engine.set_steps(RAGGED)
+    [script] = named(["tool_call"])
+    asked = bodies.request_body(Endpoint.MESSAGES, script)
+    del asked["stream"], asked["temperature"]  # the SDK sets the one, and has no other
+    with tapped(server.base_url, add_token_ids=True) as (address, captures):
+        sdk = anthropic.Anthropic(base_url=address, api_key="sk-secret", max_retries=0)
+        with sdk.messages.stream(**asked) as stream:
+            kinds = {event.type for event in stream}
+            message = stream.get_final_message()
+        capture = captures.capture()
+    assert {"thinking", "input_json", "message_stop"} <= kinds
+    [thinking, call] = message.content
+    assert isinstance(call, ToolUseBlock)
+    [expected] = script.expect.tool_calls
+    assert (call.name, call.input) == (expected.name, json.loads(expected.arguments))
+    assert message.stop_reason == "tool_use"
+    delivered = inspect(capture).reading.choice.delivered()
+    assert isinstance(thinking, ThinkingBlock)
+    assert (delivered.reasoning, delivered.tool_calls[0].arguments) == (thinking.thinking, expected.arguments)
+    assert (capture.header.endpoint, inspect(capture).findings) == (Endpoint.MESSAGES, [])
+    assert score(script, capture).outcome is ScriptOutcome.COMPLETE
+    path = tmp_path / "messages.jsonl"
+    save(capture, path)
+    assert "sk-secret" not in path.read_text("utf-8")
+    assert inspect(load(path)).reading.choice.delivered() == delivered
+    registry = Registry(tmp_path / "captures")
+    tools = bodies.request_body(Endpoint.CHAT, script)["tools"]
+    live = LiveRequest(
+        model=SERVED_NAME, endpoint=Endpoint.MESSAGES, prompt=f"[[script {script.name}]]", tools=tools
+    )
+    run = registry.start(Server(base_url=server.base_url), live)
+    assert registry.wait(run, 60)
+    assert run.reading().choice.delivered() == delivered
+
+
+def test_messages_of_the_rust_front_end_is_one_sentence(server: StandinServer, tmp_path: Path) -> None:
+    if not is_rust(server):
+        pytest.skip("the Python one serves it")
+    registry = Registry(tmp_path / "captures")
+    live = LiveRequest(model=SERVED_NAME, endpoint=Endpoint.MESSAGES, prompt="[[script plain]]")
+    run = registry.start(Server(base_url=server.base_url), live)
+    assert registry.wait(run, 60)
+    assert run.outcome.failure.endswith("does not serve /messages (HTTP 501)")
+
+
 def test_doctor_reports_front_end_and_matrix(server: StandinServer) -> None:
     checkup = check_server(Server(base_url=server.base_url))
     assert (checkup.engine.name, checkup.version) == (
         "vllm-rust" if is_rust(server) else "vllm",
         NEWEST_FRONT_END,
     )
+    messages = next(check for check in checkup.checks if check.name == "messages")
+    assert messages.state is (CheckState.UNKNOWN if is_rust(server) else CheckState.OK)
     rows = release_rows(checkup.version, checkup.engine)
     assert {row["front_end"] for row in rows} == {"rust" if is_rust(server) else "python"}
     assert {row["steps"] for row in rows} == {"1", "3", RAGGED, UNSTREAMED}

@@ -93,9 +93,10 @@ def test_a_server_that_is_set_up_right_has_no_failed_check() -> None:
         "tokens per event": CheckState.OK,
         "tool calls": CheckState.OK,
         "responses": CheckState.UNKNOWN,
+        "messages": CheckState.UNKNOWN,
     }
     assert (checkup.version, checkup.model) == ("0.32.0", "openai/gpt-oss-20b")
-    assert checkup.sentence == "12 of 12 checks passed; unknown: responses."
+    assert checkup.sentence == "12 of 12 checks passed; unknown: responses, messages."
 
 
 def test_nobody_there() -> None:
