@@ -61,6 +61,7 @@ def respelled(delivery: RandomDelivery, inspection: Inspection) -> Iterator[str]
 
 _CHECKS: dict[str, Check] = {
     "no alarm about a right delivery": invariants.alarms,
+    "texts are those that were sent": invariants.misread,
     "clean means equal": invariants.unequal_clean,
     "a fault that the tokens prove is an error": invariants.missed_faults,
     "complete is proven": invariants.hollow_proofs,

@@ -27,6 +27,7 @@ __all__ = [
     "contradictions",
     "hollow_proofs",
     "is_settled",
+    "misread",
     "missed_faults",
     "more_blame",
     "moved",
@@ -77,6 +78,17 @@ def alarms(delivery: RandomDelivery, inspection: Inspection) -> Iterator[str]:
     ]
     if wrong:
         yield f"{inspection.verdict.level}/{inspection.verdict.outcome}: {_codes(wrong)}"
+
+
+def misread(delivery: RandomDelivery, inspection: Inspection) -> Iterator[str]:
+    """Another text in a field of a stream than was sent there."""
+    if not delivery.streamed or not delivery.all_events_sent:
+        return
+    for truth, choice in zip(delivery.choices, inspection.reading.choices, strict=True):
+        read = {field: text for field, text in choice.delivered().by_field().items() if text}
+        sent = {field: text for field, text in truth.delivered.items() if text}
+        if read != sent:
+            yield f"{sent} was read as {read}"
 
 
 def _is_unheard(delivery: RandomDelivery) -> bool:

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 from inspector.capture.capture import Capture, End, Endpoint, EventKind, Header, render
 from inspector.files.store import FIXTURES, load_all
 from inspector.matrix.results import all_runs, captures_of
+from tests.support.deliveries.messages import as_messages
 
 __all__ = ["JSON", "File", "Place", "kinds_of_places", "mutated", "mutated_files", "with_value"]
 
 FIXTURE_CAPTURES = [capture for path in sorted(FIXTURES.glob("*.jsonl")) for capture in load_all(path)]
+FIXTURE_CAPTURES += filter(None, map(as_messages, FIXTURE_CAPTURES))
 
 File = Sequence[str]
 """The lines of a capture file."""

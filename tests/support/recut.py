@@ -7,6 +7,7 @@ from random import Random
 from typing import Any
 
 from inspector.capture.capture import Capture, Endpoint, Event, EventKind
+from inspector.protocol.wire.messages import DELTA_KEYS
 
 __all__ = ["as_bytes", "commented", "merged", "renumbered", "split"]
 
@@ -109,6 +110,12 @@ def _pieces(payload: Mapping[str, Any], endpoint: Endpoint, random: Random) -> I
             for text in _parts(delta, random):
                 yield {**payload, "delta": text}
         return
+    if endpoint is Endpoint.MESSAGES:
+        delta = payload.get("delta") or {}
+        if (key := DELTA_KEYS.get(str(delta.get("type")), "")) in delta:
+            for text in _parts(delta[key], random):
+                yield {**payload, "delta": {**delta, key: text}}
+        return
     choices = payload.get("choices")
     if not isinstance(choices, list) or len(choices) != 1 or choices[0].get("logprobs"):
         return
@@ -180,6 +187,11 @@ def _joined(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, An
         if not isinstance(before.get("delta"), str) or not isinstance(after.get("delta"), str):
             return None
         return {**after, "delta": before["delta"] + after["delta"]}
+    if before.get("type") == "content_block_delta" == after.get("type"):
+        early, late = before["delta"], after["delta"]
+        key = DELTA_KEYS.get(early["type"], "")
+        same = early["type"] == late["type"] and before["index"] == after["index"]
+        return {**after, "delta": {**late, key: early[key] + late[key]}} if same and key else None
     first, second = before.get("choices"), after.get("choices")
     if not isinstance(first, list) or not isinstance(second, list) or len(first) != 1 or len(second) != 1:
         return None

@@ -22,6 +22,7 @@ from tests.support.deliveries.answers import (
     hold_back,
     texts_of,
 )
+from tests.support.deliveries.messages import as_messages
 from tests.support.deliveries.payloads import (
     body_payload,
     chunks,
@@ -41,6 +42,7 @@ def random_delivery(
 ) -> RandomDelivery:
     """The capture of a seed, with its truth."""
     random = Random(seed)  # noqa: S311
+    any_endpoint = endpoint is None
     if endpoint is None:
         endpoint = random.choice([Endpoint.CHAT] * 5 + [Endpoint.COMPLETIONS] * 2 + [Endpoint.RESPONSES] * 2)
     if fault is None:
@@ -141,10 +143,14 @@ def random_delivery(
         in_final=in_final,
         usage=usage,
     )
+    capture = Capture(header=header, events=events, end=end)
+    on_messages = as_messages(capture) if any_endpoint and len(answers) == 1 and seed % 4 == 1 else None
+    if on_messages is not None:
+        capture, evidence = on_messages, replace(evidence, ids="none")
     shown_ids = evidence.ids != "none"
     return RandomDelivery(
         seed=seed,
-        capture=Capture(header=header, events=events, end=end),
+        capture=capture,
         fault=fault,
         in_final=in_final,
         same_count=_same_count(answers[0]),
