@@ -50,7 +50,7 @@ def _origin(text: str) -> str:
 
 
 class Play(Hosts):
-    """Respond to chat, Responses and completions requests with captures, at recorded speed."""
+    """Respond to requests of all endpoints with captures, at recorded speed."""
 
     files: tuple[str, ...] = option(
         "captures (default: the built-in captures)", (), "FILE", positional=True, globs=True

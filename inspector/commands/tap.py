@@ -29,9 +29,9 @@ _EXAMPLE = """example:
   OPENAI_BASE_URL=http://localhost:8002/v1 python my_program.py
   python -m inspector audit captures/*.jsonl
 
-All paths are forwarded byte for byte; responses of chat, Responses and completions are recorded. API keys
-are forwarded but never stored. Several servers: --upstream old=http://a:8000 --upstream new=http://b:8000;
-the base URLs are then http://localhost:8002/old/v1 and http://localhost:8002/new/v1.
+All paths are forwarded byte for byte; responses of chat, Responses, completions and Messages are recorded.
+API keys are forwarded but never stored. Several servers: --upstream old=http://a:8000 --upstream
+new=http://b:8000; the base URLs are then http://localhost:8002/old/v1 and http://localhost:8002/new/v1.
 
 In production: --metrics 9464 --sample 0.05 --keep failing --keep-bytes 2GB audits one response in twenty,
 counts the findings for Prometheus, and keeps the captures of failing ones.

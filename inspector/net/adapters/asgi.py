@@ -27,7 +27,7 @@ _STOPPED: Final = "the app's server ended the request"
 
 
 class RecordResponses:
-    """Records the responses of an app at the paths of chat, Responses and completions.
+    """Records the responses of an app at the paths of the endpoints.
 
     `captures` is a folder, which gets a file for each response, or a sink: `tap.FolderSink`,
     `watch.redacting.RedactingSink`, or anything with their methods. A response for which `sampled()` is false

@@ -1,6 +1,6 @@
 """The tap: a recording reverse proxy. A client changes its base URL and nothing else.
 
-Requests and responses are forwarded byte for byte; each response of chat, Responses and completions becomes a
+Requests and responses are forwarded byte for byte; each response of an endpoint of the table becomes a
 capture. The upstream is configured at the start: nothing in a request decides where it goes. Keys are
 forwarded and not stored.
 """
