@@ -19,24 +19,24 @@ def release_rows(version: str | None, engine: Engine = DEFAULT) -> list[dict[str
     untested release or front end.
     """
     front_end = _FRONT_ENDS.get(engine.name)
-    rows: list[dict[str, Any]] = []
-    for run in unique_runs(every_run()):
-        if run.version != (version or "").split("+")[0] or run.front_end != front_end:
-            continue
-        for endpoint in sorted({endpoint for endpoint, _ in run.scores}):
+    release = (version or "").split("+")[0]
+    runs = [run for run in every_run() if run.version == release and run.front_end == front_end]
+    rows: dict[tuple[int, str], dict[str, Any]] = {}
+    for endpoint in {endpoint for run in runs for endpoint, _ in run.scores}:
+        for place, run in enumerate(unique_runs(runs, endpoint)):
             outcomes = [score.outcome for (at, _), score in run.scores.items() if at is endpoint]
-            rows.append(
-                {
-                    "endpoint": str(endpoint),
-                    "stream_interval": run.stream_interval,
-                    "steps": run.step,
-                    "front_end": run.front_end,
-                    "engine": run.engine,
-                    "scripts": len(outcomes),
-                    **{str(outcome): outcomes.count(outcome) for outcome in ScriptOutcome},
-                }
-            )
-    return rows
+            if not outcomes:
+                continue  # a front end or condition without it
+            rows[place, str(endpoint)] = {
+                "endpoint": str(endpoint),
+                "stream_interval": run.stream_interval,
+                "steps": run.step,
+                "front_end": run.front_end,
+                "engine": run.engine,
+                "scripts": len(outcomes),
+                **{str(outcome): outcomes.count(outcome) for outcome in ScriptOutcome},
+            }
+    return [row for _, row in sorted(rows.items())]
 
 
 def release_words(row: dict[str, Any]) -> str:

@@ -161,6 +161,10 @@ class MatrixRun:
             return "not streamed"
         return f"{self.step} per step" if self.step.isdigit() else f"{self.step} steps"
 
+    def asks(self, endpoint: Endpoint | None) -> bool:
+        """Whether it has a score of the endpoint, or of any without one."""
+        return any(endpoint in (None, asked) for asked, _ in self.scores)
+
     @property
     def streamed(self) -> bool:
         """False if the requests were sent without `stream`."""
@@ -233,13 +237,14 @@ def all_runs() -> list[MatrixRun]:
     return [run for run in every_run() if run.engine != STAND_IN]
 
 
-def unique_runs(runs: Iterable[MatrixRun]) -> list[MatrixRun]:
-    """One run for each release, front end and step: a real engine's before the stand-in's."""
+def unique_runs(runs: Iterable[MatrixRun], endpoint: Endpoint | None = None) -> list[MatrixRun]:
+    """One run for each release, front end and step: a real engine's before the stand-in's.
+
+    With an endpoint, a run in which it was asked comes before both.
+    """
     chosen: dict[tuple[str, str, str], MatrixRun] = {}
-    for run in runs:
-        key = run.version, run.front_end, run.step
-        if key not in chosen or chosen[key].engine == STAND_IN:
-            chosen[key] = run
+    for run in sorted(runs, key=lambda run: (run.asks(endpoint), run.engine != STAND_IN)):
+        chosen[run.version, run.front_end, run.step] = run
     return sorted(chosen.values(), key=_order)
 
 

@@ -26,6 +26,7 @@ def matrix(name: str) -> Capture:
 
 PLAIN = "vllm-frontend-0.33.0-si1/responses-plain"
 CALL = "vllm-frontend-0.33.0-si1/responses-tool_call"
+MESSAGES = "vllm-frontend-0.33.0-si1/messages-tool_call"
 CHAT = "vllm-frontend-0.33.0-si1/chat-tool_call"
 
 
@@ -44,7 +45,7 @@ def changed(name: str, type_name: str, change: Mapping[str, Any]) -> Capture:
     return replace(capture, events=events)
 
 
-@pytest.mark.parametrize("name", [PLAIN, CALL, CHAT, "vllm-rs-0.33.0-si3/chat-two_calls"])
+@pytest.mark.parametrize("name", [PLAIN, CALL, MESSAGES, CHAT, "vllm-rs-0.33.0-si3/chat-two_calls"])
 def test_streams_that_the_sdks_read_have_no_violation(name: str) -> None:
     capture = matrix(name)
     assert schema_violations(capture) == ()
@@ -62,6 +63,18 @@ def test_streams_that_the_sdks_read_have_no_violation(name: str) -> None:
         (changed(PLAIN, "response.output_item.added", {"output_index": 3}), "output_index_skipped"),
         (changed(PLAIN, "response.output_item.added", {"item": {"type": "reasoning"}}), "item_without_id"),
         (changed(CALL, "response.output_item.done", {"type": "response.words"}), "item_not_done"),
+        (changed(MESSAGES, "content_block_delta", {"type": "content_block_words"}), "unknown_event_type"),
+        (changed(MESSAGES, "message_start", {"message": {"id": "msg_1"}}), "field_missing"),
+        (changed(MESSAGES, "content_block_start", {"index": 3}), "block_index_skipped"),
+        (changed(MESSAGES, "content_block_delta", {"index": 7}), "block_index_unknown"),
+        (changed(MESSAGES, "content_block_delta", {"index": None}), "block_index_unknown"),
+        (changed(MESSAGES, "content_block_delta", {"delta": {"type": "text_delta"}}), "delta_unlike_block"),
+        (
+            changed(MESSAGES, "content_block_delta", {"delta": {"partial_json": "words"}}),
+            "input_not_json",
+        ),
+        (changed(MESSAGES, "content_block_stop", {"type": "ping"}), "block_not_stopped"),
+        (changed(MESSAGES, "message_delta", {"type": "ping"}), "message_delta_missing"),
     ],
 )
 def test_a_change_of_one_event_is_found(capture: Capture, code: str) -> None:
@@ -76,6 +89,18 @@ def test_an_event_after_the_end_of_its_item_and_an_item_added_twice() -> None:
     assert "event_after_done" in codes(late)
     twice = replace(capture, events=[*capture.events, added])
     assert "output_index_repeated" in codes(twice)
+
+
+def test_events_of_messages_out_of_order() -> None:
+    capture = matrix(MESSAGES)
+    start, block, *rest = capture.events
+    recorded = replace(capture, events=[block, start, *rest])
+    assert codes(recorded) == {ViolationCode.EVENT_BEFORE_START}
+    assert codes(replace(capture, events=[start, block, block, *rest])) >= {
+        ViolationCode.BLOCK_INDEX_REPEATED
+    }
+    for event in (rest[0], rest[-1]):
+        assert codes(replace(capture, events=[*capture.events, event])) == {ViolationCode.EVENT_AFTER_DONE}
 
 
 def test_calls_of_chat_have_ids_and_indexes_in_order() -> None:

@@ -55,6 +55,32 @@ def test_errors_of_the_server_the_token_limit_and_a_cut_are_reported() -> None:
         assert reading.accepts
 
 
+@pytest.mark.parametrize(
+    ("name", "outcome", "error"),
+    [
+        ("vllm-frontend-0.33.0-si3/messages-tool_call", ClientOutcome.READ, ""),
+        ("vllm-frontend-0.33.0-siunstreamed/messages-tool_call", ClientOutcome.READ, ""),
+        ("vllm-frontend-0.33.0-si3/messages-call_words", ClientOutcome.UNREADABLE, "ValueError"),
+        ("vllm-frontend-0.33.0-siunstreamed/messages-call_words", ClientOutcome.REPORTED, "BadRequestError"),
+        ("vllm-frontend-0.12.0-si1/messages-plain", ClientOutcome.UNREADABLE, "AttributeError"),
+    ],
+)
+def test_messages_are_read_by_the_sdk_of_their_api(name: str, outcome: ClientOutcome, error: str) -> None:
+    reading = python_reading(matrix(name))
+    assert reading is not None
+    assert reading.client.startswith("anthropic-python ")
+    assert (reading.outcome, reading.error.partition(":")[0], reading.fields) == (outcome, error, ())
+
+
+def test_text_that_the_sdk_ignores_in_a_block_of_another_type_is_missed() -> None:
+    capture = matrix("vllm-frontend-0.33.0-si3/messages-plain")
+    text, thinking = '{"type":"text","text":""}', '{"type":"thinking","thinking":""}'
+    other = [event._replace(data=event.data.replace(text, thinking)) for event in capture.events]
+    reading = python_reading(replace(capture, events=other))
+    assert reading is not None
+    assert (reading.outcome, reading.fields) == (ClientOutcome.DIFFERENT, ("content",))
+
+
 def test_an_incomplete_response_is_read_and_has_no_object() -> None:
     reading = python_reading(matrix("vllm-frontend-0.33.0-si1/responses-cut_in_answer"))
     assert reading is not None

@@ -203,6 +203,7 @@ class MessagesReader:
 def _arguments(value: object) -> str:
     """The input of a call as text; empty without any."""
     try:
-        return json.dumps(value, ensure_ascii=False) if value and isinstance(value, dict) else ""
+        arguments = value if isinstance(value, dict) else {}
+        return json.dumps(arguments, ensure_ascii=False, separators=(",", ":")) if arguments else ""
     except (ValueError, RecursionError):
         return ""

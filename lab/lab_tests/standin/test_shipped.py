@@ -91,6 +91,7 @@ def test_scores_are_reproducible_from_captures() -> None:
 
 EXPECTED = {
     ("python", Endpoint.CHAT): {Discrepancy.TOKENS: 8, Discrepancy.NO_FIELD: 5},
+    ("python", Endpoint.MESSAGES): {Discrepancy.TOKENS: 6, Discrepancy.NO_FIELD: 5},
     ("python", Endpoint.RESPONSES): {
         Discrepancy.TOKENS: 6,
         Discrepancy.NO_FIELD: 3,

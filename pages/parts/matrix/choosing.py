@@ -157,9 +157,8 @@ def columns(runs: Sequence[MatrixRun], chosen: MatrixFilter) -> dict[str, Matrix
         run for run in runs if run.front_end in _front_ends(chosen) and _is_shown_at(run, chosen.step)
     ]
     other_server = chosen.front_end in LAB_SERVERS
-    return {
-        run.version if other_server else column_label(run): run for run in reversed(unique_runs(matching))
-    }
+    unique = unique_runs(matching, chosen.endpoint)
+    return {run.version if other_server else column_label(run): run for run in reversed(unique)}
 
 
 def beside(runs: Sequence[MatrixRun], chosen: MatrixFilter) -> dict[str, MatrixRun]:

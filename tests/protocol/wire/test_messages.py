@@ -118,7 +118,7 @@ def test_the_count_of_the_first_event_is_none() -> None:
 
 def test_arguments_of_the_start_count_where_no_delta_follows() -> None:
     whole = block(0, type="tool_use", id="c", name="f", input={"a": 1})
-    assert fields(read([START, whole, stop(0)]))["tool_calls[0].arguments"] == '{"a": 1}'
+    assert fields(read([START, whole, stop(0)]))["tool_calls[0].arguments"] == '{"a":1}'
     again = delta(0, type="input_json_delta", partial_json='{"a": 2}')
     assert fields(read([START, whole, again, stop(0)]))["tool_calls[0].arguments"] == '{"a": 2}'
 
