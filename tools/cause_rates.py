@@ -17,6 +17,7 @@ from inspector.files.importers import sniff_and_read
 from inspector.files.store import load
 from inspector.inspection.inspection import Inspection, inspect
 from inspector.matrix.results import STAND_IN, MatrixRun, captures_of, load_runs
+from inspector.protocol.wire.endpoints import spec_of
 from tools.causes import NONE, CauseTable, Right
 
 
@@ -69,6 +70,8 @@ def unstreamed_names(
 def _names_of(runs: Iterable[MatrixRun], table: CauseTable, mode: Mode) -> Iterator[NamedCauses]:
     for run in runs:
         for endpoint, script, capture in captures_of(run):
+            if not spec_of(endpoint).evidence_key:
+                continue  # Messages: no token IDs, and the table names no causes for what it alone loses
             right = table.right(
                 script,
                 run.version,

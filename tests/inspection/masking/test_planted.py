@@ -35,7 +35,7 @@ FORMS: Final = {
 """Texts that are planted, and what of them is hidden."""
 MODEL_NAMES: Final = {
     *("header.model", "request.model"),
-    *("event.model", "event.response.model", "event.__verbose.model"),
+    *("event.model", "event.response.model", "event.message.model", "event.__verbose.model"),
 }
 """Model names stay: docs/sharing.md."""
 UNKNOWN_ROLE: Final = "chat-unknown-role-vllm-0.13.0"
