@@ -34,8 +34,8 @@ def matrix_answer(
     """
     recorded = [
         run
-        for run in reversed(unique_runs(every_run()))
-        if run.front_end == server and any(at is endpoint for at, _ in run.scores)
+        for run in reversed(unique_runs(every_run(), endpoint))
+        if run.front_end == server and run.asks(endpoint)
     ]
     runs = [run for run in recorded if run.step == steps]
     if not runs:

@@ -13,7 +13,7 @@ Text from servers and script files is escaped; the pages have no scripts and loa
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from pathlib import Path
@@ -118,16 +118,20 @@ def publish(
     folder: Path,
     clients: Receivers = NO_RECEIVERS,
 ) -> list[Path]:
-    """Write the pages; returns the files. A real engine's run is preferred to the stand-in's."""
+    """Write the pages; returns the files.
+
+    A real engine's run is preferred to the stand-in's, but for the endpoints at which it was not asked.
+    """
     chosen = unique_runs(runs)
+    every = [*chosen, *_more_endpoints(chosen, runs)]
     pages: dict[str, list[MatrixRun]] = {}
-    for run in chosen:
+    for run in every:
         pages.setdefault(_page_of(run), []).append(run)
     files = {name: _release(page_runs, scripts, clients) for name, page_runs in pages.items()}
     files["servers.html"] = _servers(pages, scripts)
     files["index.html"] = _index(pages, chosen, clients)
     files["changes.xml"] = _feed(chosen)
-    rows = _rows(chosen, clients)
+    rows = _rows(every, clients)
     files["matrix.json"] = json.dumps(rows, ensure_ascii=False, separators=(",", ":")) + "\n"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -137,6 +141,16 @@ def publish(
     except OSError as error:
         raise LabError(f"{folder}: the pages cannot be written ({error}); name another folder") from error
     return [folder / name for name in files]
+
+
+def _more_endpoints(chosen: Sequence[MatrixRun], runs: Sequence[MatrixRun]) -> Iterator[MatrixRun]:
+    """Other runs of the same releases, with the scores of endpoints that the chosen ones do not have."""
+    names = {run.name for run in chosen}
+    for endpoint in ENDPOINTS:
+        for run in unique_runs(runs, endpoint):
+            if run.name not in names and run.asks(endpoint):
+                scores = {key: score for key, score in run.scores.items() if key[0] is endpoint}
+                yield replace(run, scores=scores)
 
 
 def _page_of(run: MatrixRun) -> str:
@@ -181,16 +195,17 @@ def _release(runs: Sequence[MatrixRun], scripts: Sequence[Script], clients: Rece
     ]
     tables = []
     for endpoint in endpoints:
-        head = "".join(f"<th>{escape(run.step_words)}</th>" for run in runs)
+        asked = [run for run in runs if run.asks(endpoint)]
+        head = "".join(f"<th>{escape(run.step_words)}</th>" for run in asked)
         rows = "".join(
             f'<tr><th scope="row">{escape(script.name)}<br><small>{escape(script.sentence)}</small></th>'
             + "".join(
                 _cell(run, endpoint, script.name, unread[run.name].get((endpoint, script.name), ()))
-                for run in runs
+                for run in asked
             )
             + "</tr>"
             for script in scripts
-            if any((endpoint, script.name) in run.scores for run in runs)
+            if any((endpoint, script.name) in run.scores for run in asked)
         )
         tables.append(
             f"<h2>{endpoint.value}</h2><table><thead><tr><th>script</th>{head}</tr></thead>"
