@@ -166,7 +166,7 @@ def test_a_file_cut_anywhere_keeps_its_whole_lines_and_says_what_is_lost() -> No
         (['{"harmony_capture": 0}'], "f:1: format 0 does not exist"),
         (
             ['{"harmony_capture": 1, "endpoint": ["chat"]}'],
-            "f:1: the header's endpoint is a list, not one of chat, responses, completions, tokens",
+            "f:1: the header's endpoint is a list, not one of chat, responses, completions, messages, tokens",
         ),
         (
             ['{"harmony_capture": 1, "endpoint": "chat", "status": true}'],

@@ -100,7 +100,7 @@ def _form(session: Session, *, rejected: bool = False) -> Server | None:
             args=(address, endpoint, models),
             accept_new_options=True,
             placeholder="model name",
-            width=370,
+            width=310,
         )
         st.segmented_control(
             "Endpoint",
