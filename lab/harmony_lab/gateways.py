@@ -138,6 +138,7 @@ GATEWAYS: Final = (
     _agentic_row("no store", store=False),
     _litellm_row("", _itself(Endpoint.CHAT, Endpoint.RESPONSES)),
     _litellm_row("Responses over chat", {Endpoint.RESPONSES: Endpoint.CHAT}, use_chat_completions_api=True),
+    _litellm_row("Messages over chat", {Endpoint.MESSAGES: Endpoint.CHAT}),
     Gateway(
         name="vllm-router",
         requirement="vllm-router",

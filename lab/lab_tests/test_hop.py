@@ -42,7 +42,7 @@ def run_named(name: str) -> MatrixRun:
 
 def test_each_gateway_has_results_of_the_newest_release() -> None:
     gateways = load_gateways()
-    assert list(gateways.by_name) == [gateway.label for gateway in GATEWAYS]
+    assert set(gateways.by_name) == {gateway.label for gateway in GATEWAYS}
     run = run_named(NEWEST)
     for gateway in GATEWAYS:
         view = gateways.view(gateway.label, run)
