@@ -300,10 +300,9 @@ def test_live_run_and_tap_keep_every_token(server: StandinServer, tmp_path: Path
     assert inspect(capture).findings == []
 
 
+@pytest.mark.parametrize("server", [FRONT_END], indirect=True)
 def test_an_agents_session_on_messages_goes_through_the_tap(server: StandinServer, tmp_path: Path) -> None:
     """The SDK's streaming client with tools; the tap keeps the stream, and Live follows the same one."""
-    if is_rust(server):
-        pytest.skip("it does not serve Messages")
     server.engine.set_steps(RAGGED)
     [script] = named(["tool_call"])
     asked = bodies.request_body(Endpoint.MESSAGES, script)
@@ -339,9 +338,8 @@ def test_an_agents_session_on_messages_goes_through_the_tap(server: StandinServe
     assert run.reading().choice.delivered() == delivered
 
 
+@pytest.mark.parametrize("server", [RUST], indirect=True)
 def test_messages_of_the_rust_front_end_is_one_sentence(server: StandinServer, tmp_path: Path) -> None:
-    if not is_rust(server):
-        pytest.skip("the Python one serves it")
     registry = Registry(tmp_path / "captures")
     live = LiveRequest(model=SERVED_NAME, endpoint=Endpoint.MESSAGES, prompt="[[script plain]]")
     run = registry.start(Server(base_url=server.base_url), live)
