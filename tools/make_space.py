@@ -5,8 +5,6 @@ The image's files as they are committed, the Space's own README, and a Dockerfil
 
 import subprocess
 import sys
-import tarfile
-from io import BytesIO
 from pathlib import Path
 from typing import Final
 
@@ -27,8 +25,7 @@ def write_space(folder: Path) -> None:
     folder.mkdir()
     command = ["git", "archive", "HEAD", "Dockerfile", ".dockerignore", "space", *image_files(ROOT)]
     archived = subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout
-    with tarfile.open(fileobj=BytesIO(archived)) as archive:
-        archive.extractall(folder, filter="data")
+    subprocess.run(["tar", "-x", "-C", folder], input=archived, check=True)
     (folder / "space" / "README.md").rename(folder / "README.md")
     (folder / "space").rmdir()
     with (folder / "Dockerfile").open("a", encoding="utf-8") as file:

@@ -12,6 +12,7 @@ import inspector
 from inspector.analysis.audit import KINDS, Code, Finding, FindingSide, Kind, Severity
 from inspector.analysis.audit.verdict import Level
 from inspector.capture.capture import Capture, Endpoint, Event, EventKind
+from inspector.capture.deltas import tool_index
 from inspector.data.scan.columns import CAPTURES, FINDINGS
 from inspector.data.scan.items import ItemReader, ScanItem
 from inspector.data.scan.rows import rows_of
@@ -85,10 +86,25 @@ def misread(delivery: RandomDelivery, inspection: Inspection) -> Iterator[str]:
     if not delivery.streamed or not delivery.all_events_sent:
         return
     for truth, choice in zip(delivery.choices, inspection.reading.choices, strict=True):
-        read = {field: text for field, text in choice.delivered().by_field().items() if text}
-        sent = {field: text for field, text in truth.delivered.items() if text}
+        read = _numbered_as_sent(choice.delivered().by_field())
+        sent = _numbered_as_sent(truth.delivered)
         if read != sent:
             yield f"{sent} was read as {read}"
+
+
+def _numbered_as_sent(texts: Mapping[str, str]) -> dict[str, str]:
+    """The texts that are not empty; calls count from 0 as they come, also where one of them was lost."""
+    numbers = sorted(
+        {index for name, text in texts.items() if text and (index := tool_index(name)) is not None}
+    )
+    places = {number: place for place, number in enumerate(numbers)}
+    return {
+        name
+        if (index := tool_index(name)) is None
+        else name.replace(f"[{index}]", f"[{places[index]}]"): text
+        for name, text in texts.items()
+        if text
+    }
 
 
 def _is_unheard(delivery: RandomDelivery) -> bool:
