@@ -45,11 +45,13 @@ def as_messages(capture: Capture) -> Capture | None:
         else:
             sent = [_STOP] if event.data == "[DONE]" else stream.receive(json.loads(event.data))
             events += [event._replace(data=json.dumps(payload), name=payload["type"]) for payload in sent]
-    return replace(capture, header=header, events=events)
+    return None if stream.unnamed else replace(capture, header=header, events=events)
 
 
 class _Converter:
     def __init__(self) -> None:
+        self.unnamed = False
+        """Whether a call had text before its name, which only the beginning of a block can have."""
         self._begun = False
         self._open: tuple[str, int] | None = None
         """The type of the open block and the index of its call."""
@@ -91,6 +93,8 @@ class _Converter:
             block: dict[str, Any] = {"type": "tool_use", "id": f"call_{index}", "name": name, "input": {}}
             yield from self._start(block, ("tool_use", index))
             self._calls[index] = self._blocks - 1
+        elif function.get("name"):
+            self.unnamed = True
         if function.get("arguments"):
             yield self._delta("tool_use", self._calls[index], function["arguments"])
 
