@@ -111,9 +111,9 @@ def pick(page: Page, box: Locator, words: str, *, typed: str = "") -> None:
     option = page.get_by_role("option").filter(has_text=words).first
     for _ in range(OPENINGS):
         expect(box).to_have_count(1)
-        box.click()
-        box.fill(typed or words)
-        try:
+        try:  # also the box may be drawn anew, and be there twice for a moment
+            box.click()
+            box.fill(typed or words)
             option.click(timeout=OPENED_WITHIN_MS)
         except Error:
             continue
