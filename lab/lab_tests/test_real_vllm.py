@@ -24,6 +24,7 @@ from inspector.matrix import scripts
 from inspector.matrix.requests import SERVED_NAME
 from inspector.matrix.results import ScriptOutcome, default_root, every_run
 from inspector.matrix.scripts import named
+from inspector.protocol.wire.endpoints import spec_of
 from lab_tests.support.clients import assert_clients_read_as_before
 from lab_tests.support.scripts import SLICE
 
@@ -81,9 +82,11 @@ def test_sampled_tokens_are_those_of_the_script(captures: dict[Target, Capture],
     streams = [
         read(capture).choice.tokens.ids
         for target, capture in captures.items()
-        if target.script.name == name and target.endpoint is not Endpoint.RESPONSES
+        if target.script.name == name and spec_of(target.endpoint).carries_ids
     ]
-    assert all(tuple(ids) == named([name])[0].sampled for ids in streams)
+    [script] = named([name])
+    assert bool(streams) is any(spec_of(endpoint).carries_ids for endpoint in script.endpoints)
+    assert all(tuple(ids) == script.sampled for ids in streams)
 
 
 @pytest.mark.parametrize("name", SLICE)
