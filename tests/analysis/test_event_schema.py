@@ -113,6 +113,10 @@ def test_calls_of_chat_have_ids_and_indexes_in_order() -> None:
     assert ViolationCode.CHUNK_ID_CHANGED in codes(replace(capture, events=events))
 
 
+def test_an_item_that_ends_without_its_final_form_is_over_all_the_same() -> None:
+    assert codes(changed(CALL, "response.output_item.done", {"item": "words"})) == codes(matrix(CALL))
+
+
 def test_other_ids_of_the_final_object() -> None:
     violations = codes(matrix("vllm-frontend-0.31.0-si1/responses-tool_call"))
     assert violations >= {ViolationCode.CALL_ID_CHANGED, ViolationCode.UNKNOWN_EVENT_TYPE}

@@ -7,6 +7,7 @@ reference, "Streaming events"; Anthropic's, "Streaming messages").
 """
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -113,7 +114,7 @@ def _missing(row: str, subject: str, fields: Mapping[str, Any]) -> Iterator[Viol
             yield ViolationCode.FIELD_MISSING, f"{row} {name}", f"{subject} has no field {name}."
 
 
-class EventCheck:
+class EventCheck(ABC):
     """Looks at the events of one response, in their order."""
 
     def type_of(self, payload: Mapping[str, Any]) -> str:
@@ -125,9 +126,9 @@ class EventCheck:
         """True for an event that need not be parsed."""
         return False
 
+    @abstractmethod
     def receive(self, type_name: str, payload: Mapping[str, Any]) -> Iterator[ViolationRow]:
         """What is wrong with an event after those before it."""
-        raise NotImplementedError
 
 
 class ChatCheck(EventCheck):

@@ -160,3 +160,15 @@ def test_errors_of_a_stream_and_of_a_body() -> None:
             ("Try later.", "overloaded_error")
         ]
         assert stream.terminal_event is None
+
+
+def test_a_call_whose_input_is_nested_as_deep_as_can_be_read_is_read() -> None:
+    for depth in range(850, 1000):
+        body = {"type": "message", "role": "assistant", "content": "NESTED", "stop_reason": "tool_use"}
+        nested = (
+            '[{"type":"tool_use","id":"1","name":"f","input":' + '{"a":' * depth + "1" + "}" * depth + "}]"
+        )
+        text = json.dumps(body).replace('"NESTED"', nested)
+        stream = Stream()
+        MessagesReader(stream).receive([Event(text, None, "", EventKind.BODY)])
+        assert stream.bodies == [0]

@@ -232,3 +232,21 @@ def test_comments_and_a_done_that_proxies_add_end_nothing() -> None:
     stream = Stream()
     ResponsesReader(stream).receive([Event("ping", kind=EventKind.COMMENT), Event("[DONE]")])
     assert (stream.events, stream.terminal_event, stream.notices) == (2, None, {})
+
+
+def test_a_summary_is_the_reasoning_unless_the_text_itself_is_there() -> None:
+    item = added("reasoning", 0)
+    summary = delta("reasoning_summary_text", "In short.", 0)
+    done = {
+        "type": "response.reasoning_summary_text.done",
+        "text": "In short.",
+        "output_index": 0,
+        "item_id": "i",
+    }
+    alone = reads(item, summary, done)
+    assert alone.choice(0).deltas == [Delta(1, "reasoning", "In short.")]
+    assert alone.choice(0).item_finals == {"reasoning": "In short."}
+    beside = reads(item, delta("reasoning_text", "At length.", 0), summary, done)
+    assert beside.choice(0).deltas == [Delta(1, "reasoning", "At length.")]
+    part = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "In short."}]}
+    assert reads(final([part])).choice(0).finals == {"reasoning": "In short."}
