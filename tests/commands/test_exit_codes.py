@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+import httpx
 import pytest
 from starlette.applications import Starlette
 
@@ -117,13 +118,15 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, objec
 
 
 def interrupted(words: list[str]) -> int:
-    """The exit code of a server that is stopped with Ctrl-C once it says that it serves."""
+    """The exit code of a server that is stopped with Ctrl-C once it serves."""
     program = subprocess.Popen(
         [sys.executable, "-m", "inspector", *words], cwd=ROOT, stdout=subprocess.PIPE, text=True
     )
     with bounded(program):
         assert program.stdout is not None
-        assert "http://" in program.stdout.readline()
+        address = re.search(r"http://[\w.:]+", program.stdout.readline())
+        assert address is not None
+        httpx.get(f"{address[0]}/v1/models", timeout=60)
         program.send_signal(signal.SIGINT)
         program.communicate()
     return program.returncode
