@@ -87,7 +87,7 @@ def choose(runs: Sequence[MatrixRun], receivers: Receivers) -> MatrixFilter:
         format_func=names.__getitem__,
         help=_RECEIVERS_HELP,
         key=_linked("client", linked if linked in names else _DELIVERED),
-        width=185,
+        width=200,
     )
     received_by = "" if chosen == _DELIVERED else chosen
     address(client=received_by)
