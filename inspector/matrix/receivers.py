@@ -88,16 +88,16 @@ class Receivers:
 
     def view(self, name: str, run: MatrixRun) -> MatrixRun:
         """A run with what a receiver made of its responses as scores; those without one are left out."""
-        own = self.by_name[name]
+        receiver_rows = self.by_name[name]
         scores = {}
         for endpoint, script in run.scores:
             run_name = run.kept_in.get((endpoint, script), run.name)
-            if (row := own.rows.get((run_name, endpoint, script))) is not None:
+            if (row := receiver_rows.rows.get((run_name, endpoint, script))) is not None:
                 outcome, _, words = row.partition(": ")
                 scores[endpoint, script] = Score(
                     outcome=OUTCOMES[outcome], differences=(words,) if words else (), kinds=()
                 )
-        return replace(run, scores=scores, received_by=name, receiver=own.receiver)
+        return replace(run, scores=scores, received_by=name, receiver=receiver_rows.receiver)
 
     def of(self, name: str, runs: Iterable[MatrixRun], endpoint: Endpoint) -> list[MatrixRun]:
         """The runs of which a receiver got every response of an endpoint."""

@@ -92,11 +92,11 @@ def _litellm(start: Start, *, parameters: Mapping[str, Any]) -> Sequence[str]:
 
 
 def _router(start: Start) -> Sequence[str]:
-    own = ["--host", "127.0.0.1", "--port", str(start.port), "--prometheus-port", str(free_port())]
+    listening = ["--host", "127.0.0.1", "--port", str(start.port), "--prometheus-port", str(free_port())]
     worker = ["--worker-urls", start.upstream, "--policy", "round_robin"]
     # A recorded failure is one of a response, not of the server.
     plain = ["--disable-retries", "--disable-circuit-breaker"]
-    return ["vllm-router", *own, *worker, *plain]
+    return ["vllm-router", *listening, *worker, *plain]
 
 
 def _itself(*endpoints: Endpoint) -> Mapping[Endpoint, Endpoint]:

@@ -166,7 +166,7 @@ def record(
     outcomes = Counter(row.partition(":")[0] for row in rows.values())
     say(f"{gateway.label}: {', '.join(f'{count} {outcome}' for outcome, count in outcomes.items())}")
     add_record(folder / FILES[Receiver.GATEWAY], Receiver.GATEWAY, {gateway.label: (gateway.packages, rows)})
-    own = sent_on_name(gateway.label, "", Endpoint.CHAT, "").partition("/")[0]
-    others = members(folder / SENT_ON, lambda name: name.partition("/")[0] != own)
+    subfolder = sent_on_name(gateway.label, "", Endpoint.CHAT, "").partition("/")[0]
+    others = members(folder / SENT_ON, lambda name: name.partition("/")[0] != subfolder)
     write_archive(folder / SENT_ON, others | changed)
     return rows

@@ -3,7 +3,7 @@
 Copies results and captures from one folder to another. Most neighbouring releases answer a script in the same
 way to the letter, apart from ids and times; such a stream is stored once, with the first run that has it, and
 the other cells name that run (`kept_in`). Cells that the second folder has already stay as they are; to
-record one again, delete all of the folder and share anew.
+replace one, delete the folder and run this again.
 """
 
 import hashlib

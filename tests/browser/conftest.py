@@ -111,7 +111,7 @@ def pick(page: Page, box: Locator, words: str, *, typed: str = "") -> None:
     option = page.get_by_role("option").filter(has_text=words).first
     for _ in range(OPENINGS):
         expect(box).to_have_count(1)
-        try:  # also the box may be drawn anew, and be there twice for a moment
+        try:  # a rerun may replace the box, and for a moment the page has both
             box.click()
             box.fill(typed or words)
             option.click(timeout=OPENED_WITHIN_MS)

@@ -44,8 +44,8 @@ def test_it_is_complete(path: Path, published: Mapping[str, str]) -> None:
     cell = shown_cell(report)
     failures = {"silent loss", "error reported", "not read", "turned into an error"}
     assert cell.outcome in (failures & outcomes(report) or {"complete"})
-    found = [text.index(f"**{part}") for part in PARTS]
-    assert found == sorted(found), "the parts have an order"
+    places_of_parts = [text.index(f"**{part}") for part in PARTS]
+    assert places_of_parts == sorted(places_of_parts), "the parts have an order"
     for page, anchor in re.findall(rf"\({PAGES}matrix/([\w.-]+)#([\w-]+)\)", text):
         assert f'id="{anchor}"' in published[page]
     assert len(re.findall(rf"\({PAGES}matrix/", text)) >= 4

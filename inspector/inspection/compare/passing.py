@@ -1,4 +1,4 @@
-"""What a gateway made of a response: what it sent on, held against what it received, field by field."""
+"""Compares the response that a gateway received with the response that it sent on, field by field."""
 
 from dataclasses import dataclass
 from enum import StrEnum

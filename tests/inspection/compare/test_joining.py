@@ -41,10 +41,13 @@ def at(
 
 def renamed(capture: Capture, response_id: str) -> Capture:
     """The same response under another ID, as some gateways send it on."""
-    own = next(event.data for event in capture.events).split('"id":"')[1].split('"')[0]
+    response_id_before = next(event.data for event in capture.events).split('"id":"')[1].split('"')[0]
     return replace(
         capture,
-        events=[event._replace(data=event.data.replace(own, response_id)) for event in capture.events],
+        events=[
+            event._replace(data=event.data.replace(response_id_before, response_id))
+            for event in capture.events
+        ],
     )
 
 
