@@ -72,7 +72,7 @@ def test_rows_are_in_the_order_that_was_asked_for(sort: str, library: Library) -
 
 def test_the_worst_come_first(library: Library) -> None:
     levels = [row["verdict"] for row in library.rows()]
-    assert list(dict.fromkeys(levels)) == ["error", "warning", "unread", "clean"]
+    assert list(dict.fromkeys(levels)) == ["error", "warning", "unread", "unknown", "clean"]
 
 
 def test_the_summary_counts_captures_findings_and_versions(out: Path, library: Library) -> None:

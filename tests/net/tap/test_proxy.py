@@ -13,6 +13,7 @@ from inspector.capture.errors import InspectorError
 from inspector.inspection.inspection import inspect
 from inspector.net.client.address import Server
 from inspector.net.tap import Upstream
+from inspector.protocol.wire.endpoints import spec_of
 from tests.support.builtin import CAPTURES, COMPLETE_CHAT, RESPONSES, TEXT
 from tests.support.listening import listening
 from tests.support.upstreams import Echo, Flood, raw, sent, tapped
@@ -23,12 +24,7 @@ from tests.support.upstreams import Echo, Flood, raw, sent, tapped
 def test_every_answer_passes_byte_for_byte_and_becomes_a_capture(
     playback: str, name: str, streamed: bool
 ) -> None:
-    paths = {
-        Endpoint.CHAT: "/v1/chat/completions",
-        Endpoint.RESPONSES: "/v1/responses",
-        Endpoint.COMPLETIONS: "/v1/completions",
-    }
-    path = paths[CAPTURES[name].header.endpoint]
+    path = spec_of(CAPTURES[name].header.endpoint).full_path
     body = {
         "model": name,
         "stream": streamed,

@@ -81,7 +81,7 @@ def test_labels_have_the_verdicts_known_without_an_audit() -> None:
     assert open_file(session, "mine.jsonl", as_file(chat([OPENING, ("Hi", {}), CLOSED]))) == ""
     label = labels(session)
     assert label("mine.jsonl") == "✕ mine.jsonl · your file"
-    assert {label(row.name).partition(" ")[0] for row in builtin()} == {"✕", "!", "✓"}
+    assert {label(row.name).partition(" ")[0] for row in builtin()} == {"✕", "!", "?", "✓"}
     assert label(LEAK).startswith("✕ Reasoning leaked")
 
 
