@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from inspector.capture.capture import Event, EventKind
 from inspector.capture.deltas import CONTENT, REASONING, Delta, tool_arguments, tool_name
-from inspector.protocol.wire.stream import Stream, brief, error_in, loads, token_ids
+from inspector.protocol.wire.stream import Stream, brief, error_in, token_ids
 
 _DELTAS: Final = {
     "response.output_text.delta": "message",
@@ -55,23 +55,11 @@ class ResponsesReader:
 
     def receive(self, events: Sequence[Event]) -> None:
         """Read some more events."""
-        stream = self.stream
-        for index, event in enumerate(events, stream.events):
-            if event.kind is EventKind.COMMENT:
-                continue
-            if event.data == "[DONE]":  # some proxies add it; it ends no response
-                continue
-            if event.kind is EventKind.BODY:
-                stream.bodies.append(index)
-            payload = loads(event.data)
-            if not isinstance(payload, dict):
-                what = "an event" if event.kind is EventKind.SSE else "the body"
-                stream.notice("not_json", index, f"{what} is not a JSON object")
-            elif event.kind is EventKind.BODY:
+        for index, kind, payload in self.stream.typed_objects(events):
+            if kind is EventKind.BODY:
                 self._body(payload, index)
             else:
                 self._event(payload, index)
-        stream.events += len(events)
 
     def _event(self, payload: Mapping[str, Any], index: int) -> None:
         stream = self.stream

@@ -1,13 +1,14 @@
 """What the readers of the endpoints fill: tokens and deltas by choice, and facts about the stream."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from msgspec import MsgspecError
 from msgspec.json import Decoder
 
+from inspector.capture.capture import Event, EventKind
 from inspector.capture.deltas import Delta
 from inspector.capture.tokens import Tokens
 
@@ -133,6 +134,24 @@ class Stream:
         """Generated tokens by the server's count (`usage`); None without one."""
         usage = self.usage or {}
         return token_count(usage.get("completion_tokens", usage.get("output_tokens")))
+
+    def typed_objects(self, events: Sequence[Event]) -> Iterator[tuple[int, EventKind, dict[str, Any]]]:
+        """The JSON objects of more events, each with its number; an event that is not one is noted.
+
+        For endpoints whose events name their type: some proxies add `[DONE]`, which ends no response there.
+        """
+        for index, event in enumerate(events, self.events):
+            if event.kind is EventKind.COMMENT or event.data == "[DONE]":
+                continue
+            if event.kind is EventKind.BODY:
+                self.bodies.append(index)
+            payload = loads(event.data)
+            if isinstance(payload, dict):
+                yield index, event.kind, payload
+            else:
+                what = "an event" if event.kind is EventKind.SSE else "the body"
+                self.notice("not_json", index, f"{what} is not a JSON object")
+        self.events += len(events)
 
     def note_members(self, *values: object) -> None:
         """Note the members of objects that name a server; values of other types have none."""
