@@ -41,7 +41,7 @@ class Shift:
         amount = len(self.scripts)
         if self.receiver is not Receiver.SERVER:
             was, became = (self.receiver.words(outcome) for outcome in (self.before, self.after))
-            return f"{count(amount, 'response')} went from {was} to {became}"
+            return f"{count(amount, 'response')} went from “{was}” to “{became}”"
         complete = "complete stream" if self.streamed else "complete response"
         before = _BEFORE.get(self.before, (complete, f"{complete}s"))
         return f"{count(amount, *before)} became {plural(amount, *_AFTER[self.after])}"

@@ -75,8 +75,8 @@ class Received(NamedTuple):
     def words(self) -> str:
         """In one line."""
         outcome = self.score.outcome
-        words = f"{outcome.sign} {self.name} {self.receiver.words(outcome)}"
-        return ": ".join((words, *self.score.differences))
+        details = "".join(f" ({words})" for words in self.score.differences)
+        return f"{outcome.sign} {self.name}: {self.receiver.words(outcome)}{details}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ def test_views_are_runs_with_a_headline_and_changes() -> None:
         for run in (*runs_of("0.31.0", "python", "3"), *runs_of("0.32.0", "python", "3"))
     )
     words = [str(shift) for shift in shifts(older, newer, Endpoint.RESPONSES)]
-    assert any("went from not read to read" in sentence for sentence in words)
+    assert any("went from “not read” to “read”" in sentence for sentence in words)
     runs = [newer, older]
     headline = matrix_headline(matrix_table(runs, load(), Endpoint.RESPONSES), runs).sentence
     assert headline.startswith(f"All scripts: {NODE.label} does not read 1 of ")

@@ -277,8 +277,8 @@ def test_a_client_shows_what_it_reads_and_a_cell_names_all_clients() -> None:
     assert outcomes(app)["tool_call"]["0.31.0"] == "not read"
     assert outcomes(app)["tool_call"]["0.32.0"] == "read"
     said = [element.value for element in app.text]
-    assert any(words.startswith("✕ openai-node 7.57.0 not read: OpenAIError") for words in said)
-    assert "● ai-sdk 7.0.173 read" in said
+    assert any(words.startswith("✕ openai-node 7.57.0: not read (OpenAIError") for words in said)
+    assert "● ai-sdk 7.0.173: read" in said
     assert "● complete: everything was delivered in its field" in said
     assert app.query_params["client"] == "openai-node 7.57.0"
 
@@ -337,5 +337,5 @@ def test_a_gateway_shows_what_it_passes_on_and_a_cell_opens_both_of_its_sides() 
     )
     assert "agentic-api 0.9.0 (store)" in headline(app)
     said = " ".join(element.value for element in app.text)
-    assert "▲ agentic-api 0.9.0 (store) turned into an error: invalid request" in said
-    assert "● vllm-router 0.1.17 passed on" in said
+    assert "▲ agentic-api 0.9.0 (store): turned into an error (invalid request" in said
+    assert "● vllm-router 0.1.17: passed on" in said

@@ -6,9 +6,9 @@ The three are compared separately, so that "same tokens, different delivery" (a 
 
 from inspector.inspection.compare.comparison import Apart, ChoiceComparison, Comparison, Divergence, Outcome
 from inspector.inspection.compare.inspections import compare, compare_all
-from inspector.inspection.compare.joining import Joined, JoinedBy, join, joined
+from inspector.inspection.compare.joining import JoinedBy, join, joined
 from inspector.inspection.compare.matching import FindingPairs
-from inspector.inspection.compare.passing import Passing, PassingOutcome, passing
+from inspector.inspection.compare.passing import PassingOutcome
 from inspector.inspection.compare.sentence import labels
 from inspector.inspection.compare.sequences import Counts, Fold, Sides, Stretch, StretchKind, folds, lay
 from inspector.inspection.compare.settings import Setting
@@ -25,10 +25,8 @@ __all__ = [
     "FieldPair",
     "FindingPairs",
     "Fold",
-    "Joined",
     "JoinedBy",
     "Outcome",
-    "Passing",
     "PassingOutcome",
     "Repeats",
     "Setting",
@@ -43,6 +41,5 @@ __all__ = [
     "joined",
     "labels",
     "lay",
-    "passing",
     "significance",
 ]

@@ -24,7 +24,7 @@ _PROMPT_KEYS: Final = ("system", "instructions", "messages", "input", "prompt")
 class JoinedBy(StrEnum):
     """By what two captures are known to be of one response, the strongest first."""
 
-    LAB = "the lab"
+    LAB = "the lab's recording"
     """The lab played the one to a gateway and recorded the other."""
     TRACE = "trace"
     """Both requests have one `traceparent`."""

@@ -113,7 +113,10 @@ def judge_gateway(left: Inspection, right: Inspection, passed: Passing, joined_b
             sentence = f"{name} changed the response: {passed.words}."
         case _:
             assert_never(passed.outcome)
-    why = f"Both are captures of one response (by {joined_by}): left as the gateway got it, right as sent on."
+    why = (
+        f"Both captures are of one response, joined by {joined_by}: left as the gateway received it, "
+        "right as it sent it on."
+    )
     if passed.outcome is not PassingOutcome.SAME:
         why += f" What the server sent: {of_server.sentence}"
     same = passed.outcome is PassingOutcome.SAME

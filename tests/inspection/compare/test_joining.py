@@ -113,15 +113,31 @@ def test_sequential_requests_are_joined_by_prompt_and_time_in_any_order(
         assert pair.by is JoinedBy.PROMPT
 
 
-@given(
-    st.lists(st.sampled_from(sorted(CAPTURES)), max_size=4),
-    st.lists(st.sampled_from(sorted(CAPTURES)), max_size=4),
-)
-def test_a_capture_has_one_partner_at_most(left: list[str], right: list[str]) -> None:
-    pairs = list(join([CAPTURES[name] for name in left], [CAPTURES[name] for name in right]))
-    for side in ("server_side", "client_side"):
-        places = [getattr(pair, side) for pair in pairs]
+TIMES = st.lists(st.tuples(st.integers(0, 4), st.integers(1, 4), st.integers(0, 1)), max_size=5)
+"""Beginning and length of requests in seconds, and which of two prompts they have."""
+
+
+@given(TIMES, TIMES)
+def test_a_capture_has_one_partner_at_most_and_it_is_enclosed(
+    inner: list[tuple[int, int, int]], outer: list[tuple[int, int, int]]
+) -> None:
+    def recorded(times: list[tuple[int, int, int]], side: str) -> list[Capture]:
+        return [
+            renamed(at(WHOLE, start, length, request={"prompt": f"{prompt}"}), f"{side}-{number}")
+            for number, (start, length, prompt) in enumerate(times)
+        ]
+
+    pairs = list(join(recorded(inner, "chatcmpl"), recorded(outer, "resp")))
+    for places in ([pair.server_side for pair in pairs], [pair.client_side for pair in pairs]):
         assert len(places) == len(set(places))
+    for pair in pairs:
+        start, length, prompt = inner[pair.server_side]
+        outer_start, outer_length, outer_prompt = outer[pair.client_side]
+        assert prompt == outer_prompt
+        assert outer_start <= start
+        assert start + length <= outer_start + outer_length
+    if len(inner) == len(outer) == 1 and inner == outer:
+        assert len(pairs) == 1
 
 
 def test_simultaneous_equal_prompts_are_not_joined() -> None:
