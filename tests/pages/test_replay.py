@@ -387,7 +387,7 @@ def test_clients_that_cannot_read_a_complete_response_are_named() -> None:
     said = "\n".join(element.value for element in app.text)
     assert "cannot read it: IndexError" in said
     assert "✕ openai-node 7.57.0: not read (OpenAIError: Unhandled response stream event" in said
-    assert "● ai-sdk 7.0.173 read" in said
+    assert "● ai-sdk 7.0.173: read" in said
     rows = json.loads(drawn(app, "rows").json)[0]["rows"]
     assert any("content_index" in row[1] for row in rows)
 
