@@ -51,12 +51,16 @@ def serve(
     host = hosts.host
     listening = _listening(host, port, "--port")
     checked = TrustedHosts(app, bound=[host], also=hosts.allow_host, setting="--allow-host ")
+    server = uvicorn_server(checked, stopping=stopping)
+    # Imports what it needs before the address is printed: where Ctrl-C interrupts an import that makes a
+    # class from text, CPython ends by the signal, though the exception is caught.
+    server.config.load()
     with listening, suppress(KeyboardInterrupt):  # the usual end; uvicorn has closed what was open
         address = _address(listening, host)
         for line in lines:
             say(line.replace("{address}", address))
         sys.stdout.flush()
-        uvicorn_server(checked, stopping=stopping).run(sockets=[listening])
+        server.run(sockets=[listening])
 
 
 @contextmanager
