@@ -308,8 +308,10 @@ def test_an_agents_session_on_messages_goes_through_the_tap(server: StandinServe
     asked = bodies.request_body(Endpoint.MESSAGES, script)
     del asked["stream"], asked["temperature"]  # the SDK sets the one, and has no other
     with tapped(server.base_url, add_token_ids=True) as (address, captures):
-        sdk = anthropic.Anthropic(base_url=address, api_key="sk-secret", max_retries=0)
-        with sdk.messages.stream(**asked) as stream:
+        with (
+            anthropic.Anthropic(base_url=address, api_key="sk-secret", max_retries=0) as sdk,
+            sdk.messages.stream(**asked) as stream,
+        ):
             kinds = {event.type for event in stream}
             message = stream.get_final_message()
         capture = captures.capture()
