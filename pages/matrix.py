@@ -3,7 +3,7 @@
 import streamlit as st
 
 from inspector import InspectorError
-from inspector.matrix.headline import matrix_headline
+from inspector.matrix.headline import matrix_headline, not_served
 from inspector.matrix.receivers import load_receivers as matrix_receivers
 from inspector.matrix.results import every_run as matrix_runs
 from inspector.matrix.scripts import load as lab_scripts
@@ -51,11 +51,12 @@ says = matrix_headline(
     opened=opened[0] if len(opened) == 1 else None,
     filtered=bool(words or differing),
 )
-headline.markdown(f"# {says.sentence}")
+absent = not_served(chosen.front_end, endpoint)
+headline.markdown(f"# {absent or says.sentence}")
+if absent or not columns:
+    st.stop()
 if says.beside:
     headline.markdown(says.beside)
-if not columns:
-    st.stop()
 if not shown:
     st.info("No script matches this filter, or the releases do not differ for the scripts that match.")
     st.stop()

@@ -168,6 +168,15 @@ class Reading:
         """True if the user ended the request before the response had ended."""
         return self.end is not None and self.end.stopped and self.stream.terminal_event is None
 
+    def broke_off(self, choice: ChoiceReading) -> bool:
+        """Whether known tokens of a choice may be behind the end of its stream: they did not come with it."""
+        return (
+            choice.evidence is Evidence.GIVEN_IDS
+            and choice.finish_reason is None
+            and self.stream.terminal_event is None
+            and not self.stream.bodies
+        )
+
     @property
     def token_count(self) -> int:
         """Tokens of all choices whose IDs were sent or could be reconstructed."""

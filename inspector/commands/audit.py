@@ -30,6 +30,7 @@ from inspector.commands.shared import (
 from inspector.commands.terminal import Heading, Verdict, say, tell
 from inspector.files.importers import FORMATS
 from inspector.inspection.inspection import Inspection, inspect
+from inspector.matrix.scripts import load as lab_scripts
 from inspector.views.audit_result import AuditResult
 from inspector.views.finding_groups import grouped, rest_words
 from inspector.views.junit import audit_junit
@@ -151,9 +152,20 @@ def _truth(source: str | None, capture: Capture, name: str) -> Sequence[int] | N
             raise InspectorError(
                 f"{name}: --truth script: the capture has no script; only captures from the lab have one"
             )
+        scripted = next((script for script in lab_scripts() if script.sampled == capture.header.script), None)
+        if scripted is not None and len(scripted.turns) > 1:
+            raise InspectorError(
+                f"{name}: --truth script: the model answered {len(scripted.turns)} times in this response, "
+                "with results of the server's tools between; the tokens of one answer are needed"
+            )
         return capture.header.script
-    _, truth = one_capture(source)
-    return read(truth).choice.tokens.ids
+    truth_name, truth = one_capture(source)
+    ids = read(truth).choice.tokens.ids
+    if not ids:
+        raise InspectorError(
+            f"{truth_name}: --truth: no token IDs; give a list of them, or a capture that has them"
+        )
+    return ids
 
 
 def _lines(result: AuditResult, *, everything: bool) -> list[str]:

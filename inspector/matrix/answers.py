@@ -7,7 +7,7 @@ from typing import Any, Final
 from inspector.capture.capture import Endpoint
 from inspector.capture.errors import LabError
 from inspector.capture.formats import clip, listed
-from inspector.matrix.headline import complete_since, matrix_headline, server_name
+from inspector.matrix.headline import complete_since, matrix_headline, not_served, server_name
 from inspector.matrix.results import (
     UNSTREAMED,
     MatrixRun,
@@ -38,6 +38,8 @@ def matrix_answer(
         if run.front_end == server and run.asks(endpoint)
     ]
     runs = [run for run in recorded if run.step == steps]
+    if absent := not_served(server, endpoint):
+        raise LabError(absent.rstrip("."))
     if not runs:
         others = listed(sorted({run.step for run in recorded})) or "other endpoints only"
         raise LabError(f"the matrix has no {server} on {endpoint} with steps {steps}; it has {others}")

@@ -5,11 +5,14 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import Final, NamedTuple, assert_never
 
+from inspector.capture.capture import Endpoint
 from inspector.capture.formats import listed
 from inspector.matrix.results import MatrixRun, Receiver, ScriptOutcome
 from inspector.matrix.scripts import ScriptClass
 from inspector.matrix.servers import SERVERS
 from inspector.matrix.table import ClassRows, ScriptRow, totals
+from inspector.protocol.engines.vllm_rust import VLLM_RUST
+from inspector.protocol.wire.endpoints import spec_of
 
 _NAMED: Final = 3
 """Releases and servers that are named; of more, the number is."""
@@ -131,6 +134,14 @@ def _sentence(name: str, rows: Sequence[ScriptRow], runs: Sequence[MatrixRun]) -
     best = [column_label(run) for run, each in recorded if each[ScriptOutcome.SILENT] == fewest]
     named = listed(best) if len(best) <= _NAMED else f"{len(best)} releases"
     return f"{sentence}; fewest in {named}: {fewest}."
+
+
+def not_served(front_end: str, endpoint: Endpoint) -> str:
+    """That a front end does not serve an endpoint, in a sentence; empty where it does."""
+    answer = VLLM_RUST.lacks.get(endpoint) if front_end == "rust" else None
+    if answer is None:
+        return ""
+    return f"{VLLM_RUST.front_end} does not serve {spec_of(endpoint).full_path}: it answers {answer}."
 
 
 def server_name(run: MatrixRun) -> str:

@@ -25,7 +25,7 @@ class TokenFate:
     """The channel of its message; None where it has none, and for rejected tokens."""
     fate: CellFate
     """`framing` is a header or special token, which is never delivered; `left_out` is text from a stop string
-    on; `unknown` without deliveries."""
+    on; `unsent` is behind the place where the stream broke off; `unknown` without deliveries."""
     field: str | None
     """The field that the client got it in; None where it did not."""
     event: int | None

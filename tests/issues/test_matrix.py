@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from inspector import Endpoint, Kind
+from inspector import Endpoint, Kind, inspect
 from inspector.analysis.audit import explain
 from inspector.analysis.audit.facts import Missing
 from inspector.issues.catalogue.table import issues
-from inspector.matrix.results import MatrixRun, all_runs
+from inspector.matrix.results import MatrixRun, all_runs, captures_of, every_run
 from tests.support.matrix import MatrixInspection, inspections_of, inspections_with_script
 
 REFUSALS = {Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER}
@@ -53,6 +53,20 @@ def test_losses_lead_to_entries_whose_affected_versions_hold_the_release(inspect
             for name in finding.known_issues if finding.kind in LOSSES else ():
                 affected = issues()[name].affected.get("vllm")
                 assert affected is None or run.version in affected, (row.script.name, name, explain(finding))
+
+
+def test_messages_without_reasoning_are_known_where_the_lab_measured_them() -> None:
+    name = "messages-without-reasoning"
+    affected, without = issues()[name].affected["vllm"], set()
+    for run in (run for run in every_run() if run.step == "1"):
+        for endpoint, script, capture in captures_of(run, Endpoint.MESSAGES):
+            if script in {"plain", "tool_call"}:
+                inspection = inspect(capture, truth=capture.header.script)
+                assert (inspection.cause is not None and inspection.cause.id == name) is (
+                    run.version in affected
+                ), (run.name, endpoint, script)
+                without.add(run.version)
+    assert {"0.12.0", "0.16.0", "0.17.1", "0.33.0"} <= without
 
 
 def test_refused_tokens_lead_to_what_the_script_was_written_to_show(inspected: Run) -> None:

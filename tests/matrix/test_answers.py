@@ -61,6 +61,10 @@ def test_a_minor_release_and_a_local_part_name_the_measured_release() -> None:
         ({"release": "9" * 9999}, "no vLLM 999"),
         ({"server": "llama-server"}, "it has 1 and unstreamed"),
         ({"server": "dynamo", "endpoint": Endpoint.RESPONSES}, "it has other endpoints only"),
+        (
+            {"server": "rust", "endpoint": Endpoint.MESSAGES},
+            "/v1/messages: it answers HTTP 501",
+        ),
     ],
 )
 def test_what_was_not_measured_is_an_error_that_says_what_was(options: dict[str, str], words: str) -> None:

@@ -130,6 +130,10 @@ def test_front_ends_are_shown_alone_or_beside_each_other() -> None:
     rust = page(front_end="rust", interval="3")
     assert grid(rust)["columns"][0] == "0.33.0 Rust"
     assert outcomes(rust)["return_after_end"]["0.33.0 Rust"] == "error reported"
+    absent = page(front_end="rust", endpoint="messages")
+    assert "# vLLM's Rust front end does not serve /v1/messages: it answers HTTP 501." in [
+        text.value for text in absent.markdown
+    ]
     both = page(front_end="both", interval="3")
     assert {"0.33.0", "0.33.0 Rust"} <= set(grid(both)["columns"])
     assert outcomes(both)["text_after_end"]["0.33.0"] == "silent loss"

@@ -25,6 +25,7 @@ from tests.support.recut import renumbered
 
 __all__ = [
     "alarms",
+    "blamed_for_a_break",
     "contradictions",
     "hollow_proofs",
     "is_settled",
@@ -32,6 +33,7 @@ __all__ = [
     "missed_faults",
     "more_blame",
     "moved",
+    "moved_by_source",
     "new_causes",
     "new_errors",
     "refuted_causes",
@@ -79,6 +81,33 @@ def alarms(delivery: RandomDelivery, inspection: Inspection) -> Iterator[str]:
     ]
     if wrong:
         yield f"{inspection.verdict.level}/{inspection.verdict.outcome}: {_codes(wrong)}"
+
+
+def blamed_for_a_break(delivery: RandomDelivery, _: Inspection) -> Iterator[str]:
+    """A loss or a clean response in a right stream that broke off, whose tokens are known from elsewhere."""
+    if not (delivery.harmless and delivery.streamed and len(delivery.choices) == 1) or delivery.rejected:
+        return
+    bare = without("ids", delivery.capture, Random(delivery.seed))  # noqa: S311
+    for size in range(len(bare.events)):
+        cut = inspector.inspect(replace(bare, events=bare.events[:size]), truth=delivery.choices[0].ids)
+        if cut.reading.stream.terminal_event is not None or cut.reading.choice.finish_reason is not None:
+            return
+        lost = [finding for finding in cut.findings if KINDS[finding.kind].side is FindingSide.TEXT]
+        if lost or cut.verdict.level is Level.CLEAN or cut.verdict.blame:
+            yield f"after {size} events {cut.verdict.level}: {_codes(lost)}"
+
+
+def moved_by_source(delivery: RandomDelivery, inspection: Inspection) -> Iterator[str]:
+    """Another verdict where the same IDs are known from elsewhere, not from the stream."""
+    if delivery.evidence.ids != "all" or len(delivery.choices) != 1 or not delivery.all_events_sent:
+        return
+    if inspection.transmission.ids_missing:
+        return
+    bare = without("ids", delivery.capture, Random(delivery.seed))  # noqa: S311
+    given = inspector.inspect(bare, truth=delivery.choices[0].ids)
+    said, says = ((judged.verdict.level, judged.verdict.blame) for judged in (inspection, given))
+    if said != says:
+        yield f"{said} became {says}"
 
 
 def misread(delivery: RandomDelivery, inspection: Inspection) -> Iterator[str]:

@@ -5,7 +5,7 @@ A `Cell` is the only value that changes: matching marks, cell by cell, where its
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import accumulate
 from typing import Final, NamedTuple
@@ -30,6 +30,8 @@ class FateState(StrEnum):
     UNSERVED = "unserved"
     LEFT_OUT = "left out"
     """Not delivered on purpose: the text from a stop string on."""
+    UNSENT = "not sent"
+    """Behind all delivered text of a response that broke off."""
 
 
 class Arrival(NamedTuple):
@@ -91,6 +93,8 @@ class Alignment:
     """For each generated tool call the index under which it was delivered; None if its name was lost."""
     delivered_stop: str = ""
     """The stop string that was delivered as the end of the text, which OpenAI's API leaves out."""
+    unsent: int | None = None
+    """The first token behind all delivered text of a response that broke off; None in others."""
 
 
 class Piece(NamedTuple):
@@ -252,6 +256,16 @@ def with_left_out(ids: Sequence[int], part: Part, fates: Iterable[Fate]) -> list
     rest = text_of(ids[start : part.end])
     ordered.append(Fate(start, part.end, FateState.LEFT_OUT, part.field, None, part.message, rest))
     return sorted(ordered, key=lambda fate: fate.start)
+
+
+def broken_off(alignment: Alignment) -> Alignment:
+    """The alignment of a response that broke off: what is behind all delivered text is not lost."""
+    unsent = max((fate.end for fate in alignment.fates if fate.delivered_in is not None), default=0)
+    fates = [
+        replace(fate, state=FateState.UNSENT) if fate.start >= unsent and fate.delivered_in is None else fate
+        for fate in alignment.fates
+    ]
+    return replace(alignment, fates=fates, unsent=unsent)
 
 
 def visible(ids: Sequence[int], skip_special: bool) -> Sequence[int]:

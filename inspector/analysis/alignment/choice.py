@@ -5,13 +5,21 @@ from dataclasses import replace
 from typing import Any, Final
 
 from inspector.analysis.alignment.by_token import align_by_token
-from inspector.analysis.alignment.cells import Alignment, Part, spellings, visible, whole_fate, with_left_out
-from inspector.analysis.alignment.fields import align_fields
+from inspector.analysis.alignment.cells import (
+    Alignment,
+    Part,
+    broken_off,
+    spellings,
+    visible,
+    whole_fate,
+    with_left_out,
+)
+from inspector.analysis.alignment.fields import align_beginning, align_fields
 from inspector.analysis.alignment.stops import StopOptions
 from inspector.analysis.reading import ChoiceReading, Reading
 from inspector.capture.capture import EventKind
 from inspector.capture.collector import collector_paused
-from inspector.capture.deltas import TEXT, Delta
+from inspector.capture.deltas import REASONING, TEXT, Delta
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.vocab import Marker, join_bytes
 from inspector.protocol.wire.stream import token_ids
@@ -38,12 +46,20 @@ def align_choice(reading: Reading, choice: ChoiceReading) -> Alignment | None:
         token_ids=frozenset(token_ids(request.get("stop_token_ids"))),
         included=request.get("include_stop_str_in_output") is True,
     )
+    broke_off = reading.broke_off(choice)
+    hidden = {REASONING} if request.get("include_reasoning") is False else set[str]()
     if not reading.spec.raw:
-        return align_fields(choice, stop, unstreamed=_is_unstreamed(reading, choice))
-    response = _without_prompt(reading, choice)
-    if response is None:
-        return None
-    return align_completion(response, stop, skip_special=_skips_special(request, response))
+        alignment = align_beginning(choice, hidden) if broke_off else None
+        if alignment is None:
+            alignment = align_fields(choice, stop, unstreamed=_is_unstreamed(reading, choice))
+    else:
+        response = _without_prompt(reading, choice)
+        if response is None:
+            return None
+        alignment = align_completion(
+            response, stop, skip_special=_skips_special(request, response), broke_off=broke_off
+        )
+    return broken_off(alignment) if broke_off else alignment
 
 
 def _skips_special(request: Mapping[str, Any], choice: ChoiceReading) -> bool:
@@ -107,7 +123,9 @@ _CHARACTER_AT_MOST: Final = 4
 """Bytes, and so tokens, of one character."""
 
 
-def align_completion(choice: ChoiceReading, stop: StopOptions, *, skip_special: bool) -> Alignment:
+def align_completion(
+    choice: ChoiceReading, stop: StopOptions, *, skip_special: bool, broke_off: bool = False
+) -> Alignment:
     """The alignment of a plain completion; `skip_special` if its text leaves out special tokens."""
     ids = choice.tokens.ids
     sent = choice.deltas_by_field()
@@ -122,6 +140,8 @@ def align_completion(choice: ChoiceReading, stop: StopOptions, *, skip_special: 
         parts.insert(0, replace(full_text, kept=place[0]))
     cut = [part for part in parts if _ends_in_character(shown[: part.end], delivered)]
     parts += [replace(part, kept=len(delivered)) for part in cut]
+    if broke_off:
+        parts.append(replace(full_text, kept=len(delivered)))
     for part in parts:
         for (text,) in spellings(shown, [part]):
             if text == delivered:

@@ -34,6 +34,7 @@ from inspector.analysis.alignment.cells import (
     Alignment,
     Extra,
     Fate,
+    FateState,
     Part,
     spellings,
     whole_fate,
@@ -125,6 +126,40 @@ def align_fields(choice: ChoiceReading, stop: StopOptions, *, unstreamed: bool =
         calls=calls,
         delivered_stop=delivered_stop,
     )
+
+
+def align_beginning(choice: ChoiceReading, hidden: Collection[str]) -> Alignment | None:
+    """The alignment of a response whose fields have the texts of its first tokens; None for others.
+
+    `hidden` are fields that the request does not ask for.
+    By token the end of what arrived would be searched for in all that the model wrote after it.
+    """
+    ids = choice.tokens.ids
+    calls = arrived(choice)
+    delivered = renumbered(choice, calls)
+    parts = parts_of(choice, delivered)
+    texts = {field.name: field.text for field in _fields(parts, delivered)}
+    places = dict.fromkeys(texts, 0)
+    fates: list[Fate] = []
+    ended = False
+    for part in parts:
+        text = text_of(ids[part.start : part.end])
+        if not text:
+            continue
+        if ended or part.lane is None or part.lane in hidden:
+            fates.append(Fate(part.start, part.end, FateState.UNSERVED, part.field, None, part.message, text))
+            continue
+        place = places[part.lane]
+        kept = texts[part.lane][place : place + len(text)]
+        if not text.startswith(kept):
+            return None
+        ended = len(kept) < len(text)
+        beginning = whole_fate(part, part.lane, kept, place)
+        fates += with_left_out(ids, replace(part, kept=len(kept)), [beginning]) if ended else [beginning]
+        places[part.lane] += len(kept)
+    if any(places[name] < len(text) for name, text in texts.items()):
+        return None
+    return Alignment(fates=fates, extras=[], calls=calls)
 
 
 def _stopped(choice: ChoiceReading, field: _Field, stop: StopOptions) -> tuple[_Field, str] | None:

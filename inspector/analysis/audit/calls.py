@@ -34,6 +34,8 @@ def undelivered_calls(choice: ChoiceReading, alignment: Alignment) -> set[str]:
     undelivered: set[str] = set()
     for number, (call, index) in enumerate(zip(choice.expected.calls, alignment.calls, strict=False)):
         field = call.segment.field
+        if alignment.unsent is not None and call.segment.start >= alignment.unsent:
+            continue
         empty = call.segment.start == call.segment.end
         if index is not None or field is None or tool_name(number) in written:
             continue
@@ -54,6 +56,8 @@ def call_findings(
     in_place = {fate.field for fate in alignment.fates if fate.delivered_in == fate.field}
     for number, (call, index) in enumerate(zip(choice.expected.calls, alignment.calls, strict=False)):
         message = choice.transcript.messages[call.message]
+        if alignment.unsent is not None and call.segment.end > alignment.unsent:
+            continue
         if call.segment.field in undelivered:
             yield _lost_call(choice, call, message, unasked=single and number > 0)
             continue

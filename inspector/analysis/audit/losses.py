@@ -41,7 +41,7 @@ def lost_findings(reading: Reading, choice: ChoiceReading, alignment: Alignment)
         match fate.state:
             case FateState.OK:
                 return _astray_finding(choice, fate) if parsed and _astray(choice, fate) else None
-            case FateState.LEFT_OUT:
+            case FateState.LEFT_OUT | FateState.UNSENT:
                 return None
             case FateState.DROPPED:  # a call that was lost whole is one finding of `call_findings`
                 expected = fate.field in hidden or fate.field in undelivered

@@ -78,6 +78,8 @@ def covers(reading: Reading, gap: IdsGap | None) -> bool:
     """Whether the evidence is of the whole response: the tokens of every choice, to its end."""
     if reading.unread or reading.foreign or not reading.ended or reading.excerpt is not None:
         return False
+    if any(map(reading.broke_off, reading.choices)):
+        return False
     if not reading.spec.delivers:
         return True
     if gap is not None or not all(choice.has_ids for choice in reading.choices):

@@ -549,7 +549,9 @@ def _header_as_text(findings: Sequence[Finding]) -> bool:
 def _misfiled_at_the_end(reading: Reading, findings: Sequence[Finding]) -> bool:
     """Whether the final object has a text in the wrong field too."""
     final = reading.stream.final_event
-    return any(finding.kind is Kind.MISROUTED and finding.event_start == final for finding in findings)
+    return final is not None and any(
+        finding.kind is Kind.MISROUTED and finding.event_start == final for finding in findings
+    )
 
 
 def _rejection_words(rejection: Rejection, *, streamed: bool) -> str:

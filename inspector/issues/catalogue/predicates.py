@@ -50,6 +50,9 @@ def _edges(finding: Finding, evidence: FormFacts) -> frozenset[Edge]:
     if message is None or finding.token_start is None or finding.token_end is None:
         return frozenset()
     start, end = max(finding.token_start, message.body), min(finding.token_end, message.body_end)
+    if not evidence.tokens_by_event:  # known from elsewhere: what came in one event with the framing is not
+        touched = {Edge.START: start == message.body, Edge.END: end == message.body_end}
+        return frozenset(edge for edge, is_at in touched.items() if is_at)
     framed = evidence.framed_edges(message)
     if start > message.body:
         framed.pop(Edge.START, None)

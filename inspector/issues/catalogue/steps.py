@@ -90,7 +90,7 @@ def situation_of(reading: Reading) -> Situation:
     settled = called or reading.ended  # a stream that goes on may still call
     return Situation(
         version=reading.server_version or release_bounds(reading).at_least,
-        endpoint=reading.spec.parsed_by,
+        endpoint=reading.header.endpoint,
         calls=called if settled and not reading.spec.raw else None,
         engine=reading.engine,
         token_ids=reading.choice.has_ids,
@@ -200,9 +200,18 @@ def measured(issue: str, situation: Situation) -> Measured | None:
     engine = situation.engine.name
     by_class = _table().get(issue, {})
     if situation.endpoint is not None:
-        place = situation.endpoint.value
         cells = [
-            by_class.get((engine, place, _class(situation.calls))) or by_class.get((engine, place, _ANY))
+            next(
+                filter(
+                    None,
+                    (
+                        by_class.get((engine, place.value, kind))
+                        for place in spec_of(situation.endpoint).has_issues_of
+                        for kind in (_class(situation.calls), _ANY)
+                    ),
+                ),
+                None,
+            )
         ]
     else:
         cells = [
@@ -254,7 +263,7 @@ def _fits(step: Step, situation: Situation) -> bool:
         return False
     if situation.endpoint is None:  # that of a message, which a parser wrote
         return not step.endpoints or not step.endpoints <= _UNPARSED
-    return not step.endpoints or situation.endpoint in step.endpoints
+    return not step.endpoints or not step.endpoints.isdisjoint(spec_of(situation.endpoint).has_issues_of)
 
 
 def _class(calls: bool | None) -> str:

@@ -276,7 +276,7 @@ def _candidates(
     by_final_object = (
         _BY_FINAL if any(evidence.reported_messages for evidence in by_choice) else frozenset[Kind]()
     )
-    endpoint, engine, request = reading.spec.parsed_by, reading.engine, reading.header.request
+    endpoints, engine, request = reading.spec.has_issues_of, reading.engine, reading.header.request
     version = reading.server_version
     released = partial(
         version_reason,
@@ -289,7 +289,7 @@ def _candidates(
             by_message and not finding_kinds.isdisjoint(by_final_object)
         ):
             continue
-        if issue.endpoints and endpoint not in issue.endpoints and not reading.header.endpoint_guessed:
+        if issue.endpoints and issue.endpoints.isdisjoint(endpoints) and not reading.header.endpoint_guessed:
             continue
         if not possible_on(issue, engine):
             continue

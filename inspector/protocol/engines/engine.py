@@ -79,8 +79,8 @@ class Engine:
 
     contract: Contract = STANDARD
     """Which channel it delivers in which field."""
-    lacks: frozenset[Endpoint] = frozenset()
-    """Endpoints of the table that it does not serve."""
+    lacks: Mapping[Endpoint, str] = field(default_factory=dict)
+    """What it answers on the endpoints of the table that it does not serve."""
     served_since: Mapping[Endpoint, str] = field(default_factory=dict)
     """First release that serves an endpoint, if that is a later one."""
     reasoning_keys: tuple[str, ...] = ("reasoning",)

@@ -28,7 +28,7 @@ VLLM_RUST: Final = Engine(
     released_with="vllm",
     owners=("vllm-frontend-rs",),
     contract=Contract(separator="\n"),
-    lacks=frozenset({Endpoint.RESPONSES, Endpoint.MESSAGES}),
+    lacks={Endpoint.RESPONSES: "HTTP 404", Endpoint.MESSAGES: "HTTP 501"},
     start_hint="Start the server with a model: vllm-rs serve openai/gpt-oss-20b.",
     tools_hint=_NO_FLAG,
     tools_question="See the server's log for the reason.",

@@ -110,9 +110,9 @@ class EndpointSpec:
         return _V1 + self.path
 
     @property
-    def parsed_by(self) -> Endpoint:
-        """The endpoint whose parser its responses went through, and whose known issues it has."""
-        return self.made_from or self.endpoint
+    def has_issues_of(self) -> Sequence[Endpoint]:
+        """Whose known issues it has: its own, and those of the endpoint whose responses it is made from."""
+        return (self.endpoint,) if self.made_from is None else (self.endpoint, self.made_from)
 
     @property
     def known_by(self) -> str:

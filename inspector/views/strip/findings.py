@@ -11,7 +11,7 @@ from inspector.issues import Situation
 from inspector.views.payload import Cells, CellSpan, FindingRow, Pipeline
 from inspector.views.rows import finding_words, issue_row
 
-_NOT_LOST: Final = frozenset({FateState.OK, FateState.LEFT_OUT})
+_NOT_LOST: Final = frozenset({FateState.OK, FateState.LEFT_OUT, FateState.UNSENT})
 _NOWHERE: Final[CellSpan] = {"cell_start": None, "cell_end": None}
 
 

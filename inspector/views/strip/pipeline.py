@@ -232,6 +232,8 @@ def _fate(fate: Fate) -> CellFate:
             return "lost"
         case FateState.LEFT_OUT:
             return "left_out"
+        case FateState.UNSENT:
+            return "unsent"
         case _:
             assert_never(fate.state)
 

@@ -152,6 +152,9 @@ function stateWords(model, i, block) {
 function deliveredWords(model, i, picture, block) {
   const run = picture.runAt(i);
   const look = run && barLook(run);
+  if (picture.fateOf(i) === "unsent" && !model.unsentOf(i)) {
+    return { words: "not sent: the stream broke off before it", bad: false };
+  }
   if (!look) return undelivered(model, i, block);
   const [, , , own, arrived] = run;
   const field = fieldWords(picture.fieldOf(arrived));

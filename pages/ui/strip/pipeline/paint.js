@@ -268,7 +268,8 @@ class Painter {
     const stop = server.down > 0 ? server.bar : server.bar + HEIGHT.bar;
     const far = fallen(slot.rank);
     const wrong = fate === "misrouted" || sign === "garbled" || sign === "reordered";
-    if (own !== null && lane !== own && fate !== "unknown") this.#hole(slot, laneTop(server, own));
+    if (own !== null && lane !== own && fate !== "unknown" && fate !== "unsent")
+      this.#hole(slot, laneTop(server, own));
     if (lane === null) {
       const end = fate === "rejected" || fate === "unsent" ? from + (stop - from) * 0.45 : stop;
       if (fate === "pending" || fate === "unsent") return;

@@ -72,7 +72,7 @@ export class PixelColumn {
     for (const [number, picture] of this.pictures.entries()) {
       const marks = this.marks[number];
       const fate = picture.fateOf(i);
-      if (fate === "framing" || fate === "pending" || fate === "left_out") continue;
+      if (fate === "framing" || fate === "pending" || fate === "unsent" || fate === "left_out") continue;
       const [own, lane, sign] = [picture.ownLane(i), picture.laneOf(i), picture.signOf(i)];
       const stray = fate === "misrouted" || fate === "rejected" || (sign !== "" && sign !== "unserved");
       if (lane !== null) marks[lane] |= stray ? STRAY : ARRIVED;
