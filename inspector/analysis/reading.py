@@ -16,7 +16,7 @@ from inspector.capture.deltas import (
     by_field,
     texts_of,
 )
-from inspector.capture.formats import clip
+from inspector.capture.formats import clip, count
 from inspector.capture.tokens import Token, Tokens
 from inspector.protocol.engines import EXTENSIONS, UNKNOWN, Engine, engine_of, gateway_of
 from inspector.protocol.harmony.contract import Expected, expect
@@ -195,7 +195,15 @@ class Reading:
 
     @property
     def foreign(self) -> str:
-        """One sentence if the tokens are not those of a gpt-oss model; empty otherwise."""
+        """One sentence if the tokens are those of another model or of another response; empty otherwise."""
+        given, counted = self.choice, self.stream.counted
+        if given.evidence is Evidence.GIVEN_IDS and len(self.choices) == 1 and not self.broke_off(given):
+            # In all 21,032 responses of the matrix with a count it is that of the sampled tokens.
+            if counted is not None and counted != len(given.tokens):
+                ids = count(len(given.tokens), "token ID")
+                counts = f"{count(counted, 'token')}, and {ids} were given"
+                return f"The server counted {counts}, so nothing was checked."
+            return ""
         model = self.header.model or self.stream.model or ""
         if not self.spec.delivers or _GPT_OSS.search(model) or not all(map(_is_foreign, self.choices)):
             return ""

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import streamlit as st
 
 import inspector
-from inspector import Capture, Endpoint, Inspection, InspectorError, Kind, Level, Severity
+from inspector import Capture, Inspection, InspectorError, Kind, Level, Severity
 from inspector.analysis.audit.rejection import rejected
 from inspector.capture.errors import CaptureError
 from inspector.capture.formats import plural
@@ -25,6 +25,7 @@ from inspector.net.client.outcome import OutcomeKind
 from inspector.net.reference_clients import ClientReading, python_reading
 from inspector.net.runs.registry import registry
 from inspector.net.runs.run import LiveRun, RunState
+from inspector.protocol.wire.endpoints import spec_of
 from inspector.views.audit_result import AuditResult
 from inspector.views.differences import Differences, differences
 from inspector.views.strip import strip
@@ -244,10 +245,10 @@ def _of_matrix(name: str) -> Opened | None:
     capture = matrix_capture(name)
     if capture is None:
         return None
-    # Responses carries no token ids; of several turns the script is not the whole stream.
+    # Where no response carries token IDs; of several turns the script is not the whole stream.
     script = name.partition("/")[2].partition("-")[2]
     single_turn = {script.name for script in lab_scripts() if len(script.turns) == 1}
-    vouched = capture.header.endpoint is Endpoint.RESPONSES and script in single_turn
+    vouched = not spec_of(capture.header.endpoint).carries_ids and script in single_turn
     return Opened(name=name, digest=f"matrix {name}", capture=capture, vouched=vouched)
 
 

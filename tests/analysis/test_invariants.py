@@ -63,6 +63,7 @@ _CHECKS: dict[str, Check] = {
     "no alarm about a right delivery": invariants.alarms,
     "nobody is blamed for a break": invariants.blamed_for_a_break,
     "IDs from elsewhere say the same": invariants.moved_by_source,
+    "IDs of another response settle nothing": invariants.judged_by_other_ids,
     "texts are those that were sent": invariants.misread,
     "clean means equal": invariants.unequal_clean,
     "a fault that the tokens prove is an error": invariants.missed_faults,

@@ -250,6 +250,15 @@ def test_a_link_opens_a_capture_of_the_matrix() -> None:
     assert title(session, name) == f"{name} · matrix"
 
 
+@pytest.mark.parametrize("endpoint", ["responses", "messages"])
+def test_the_script_stands_in_for_the_ids_that_an_endpoint_does_not_send(endpoint: str) -> None:
+    app = AppTest.from_file(FRAME, default_timeout=180)
+    app.query_params["capture"] = f"vllm-frontend-0.16.0-siragged/{endpoint}-plain"
+    app.run()
+    [banner] = json.loads(drawn(app, "banner").json)
+    assert "tokens of the reasoning and 7 tokens of the answer" in banner["why"]
+
+
 def test_shipped_results_have_their_captures() -> None:
     runs = all_runs()
     assert {(run.version, run.stream_interval) for run in runs} >= {

@@ -29,6 +29,7 @@ __all__ = [
     "contradictions",
     "hollow_proofs",
     "is_settled",
+    "judged_by_other_ids",
     "misread",
     "missed_faults",
     "more_blame",
@@ -108,6 +109,18 @@ def moved_by_source(delivery: RandomDelivery, inspection: Inspection) -> Iterato
     said, says = ((judged.verdict.level, judged.verdict.blame) for judged in (inspection, given))
     if said != says:
         yield f"{said} became {says}"
+
+
+def judged_by_other_ids(delivery: RandomDelivery, inspection: Inspection) -> Iterator[str]:
+    """Anything said from given IDs of which the server counted more or fewer."""
+    [first, *more] = delivery.choices
+    if more or not (delivery.evidence.usage and delivery.evidence.finish and delivery.all_events_sent):
+        return
+    other = inspector.inspect(delivery.capture, truth=[*first.ids, first.ids[-1]])
+    if inspection.reading.stream.counted is not None and (
+        other.findings or other.verdict.level is not Level.UNKNOWN
+    ):
+        yield f"{other.verdict.level}: {other.verdict.sentence}"
 
 
 def misread(delivery: RandomDelivery, inspection: Inspection) -> Iterator[str]:

@@ -71,6 +71,9 @@ class Verdict:
 _SHOWN: Final = 3
 _MESSAGE_SHOWN: Final = 120
 _OTHER_MODELS: Final = "This program checks the streams of gpt-oss models; other models have other tokens."
+_OTHER_RESPONSE: Final = (
+    "Give the token IDs of this response, all of them: another sampling has other tokens."
+)
 _HTTP_ERROR: Final = 400
 _LOST_ANSWERS: Final = frozenset({Code.TEXT_LOST, Code.CALL_LOST, Code.REJECTED_SILENTLY})
 _CUT_SHORT: Final = frozenset({Kind.SERVER_ERROR, Kind.DISCONNECTED, Kind.ABORTED})
@@ -160,7 +163,8 @@ def _verdict(reading: Reading, findings: Sequence[Finding], transmission: Transm
         why = "A difference may be in the part that was not read, so there is no verdict."
         return Verdict(level=Level.UNKNOWN, sentence=reading.unread, why=why)
     if foreign := reading.foreign:
-        return Verdict(level=Level.UNKNOWN, sentence=foreign, why=_OTHER_MODELS)
+        given = reading.choice.evidence is Evidence.GIVEN_IDS
+        return Verdict(level=Level.UNKNOWN, sentence=foreign, why=_OTHER_RESPONSE if given else _OTHER_MODELS)
     if statements := _clauses(reading, findings, transmission.errors):
         if transmission.covered and all(finding.kind is Kind.PROTOCOL for finding in findings):
             first = statements[0]

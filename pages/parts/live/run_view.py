@@ -198,7 +198,8 @@ def _pair(run: LiveRun) -> None:
     if truth_run.outcome.failed:
         st.warning(plain(f"The ground truth failed: {truth_run.outcome.failure}"))
     elif not ids:
-        st.info("This stream has no token IDs; it was checked against the token IDs of the ground truth run.")
+        if not _result_of(run).inspection.reading.foreign:  # else the verdict says that nothing was checked
+            st.info("This stream has no token IDs; it was checked against those of the ground truth run.")
     elif ids == truth:
         st.success(f"Ground truth: completions sampled the same {len(truth):,} tokens.")
     else:
