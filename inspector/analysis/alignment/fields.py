@@ -134,12 +134,13 @@ def align_beginning(choice: ChoiceReading, hidden: Collection[str]) -> Alignment
     `hidden` are fields that the request does not ask for.
     By token the end of what arrived would be searched for in all that the model wrote after it.
     """
-    ids = choice.tokens.ids
+    ids, separator = choice.tokens.ids, choice.expected.separator
     calls = arrived(choice)
     delivered = renumbered(choice, calls)
     parts = parts_of(choice, delivered)
-    texts = {field.name: field.text for field in _fields(parts, delivered)}
-    places = dict.fromkeys(texts, 0)
+    fields = {field.name: field for field in _fields(parts, delivered)}
+    places = dict.fromkeys(fields, 0)
+    joints: dict[str, list[int]] = {name: [] for name in fields}
     fates: list[Fate] = []
     ended = False
     for part in parts:
@@ -149,17 +150,25 @@ def align_beginning(choice: ChoiceReading, hidden: Collection[str]) -> Alignment
         if ended or part.lane is None or part.lane in hidden:
             fates.append(Fate(part.start, part.end, FateState.UNSERVED, part.field, None, part.message, text))
             continue
-        place = places[part.lane]
-        kept = texts[part.lane][place : place + len(text)]
+        sent, place = fields[part.lane].text, places[part.lane]
+        if place and separator and sent.startswith(separator, place) and not text.startswith(separator):
+            joints[part.lane].append(place)
+            place += len(separator)
+        kept = sent[place : place + len(text)]
         if not text.startswith(kept):
             return None
         ended = len(kept) < len(text)
         beginning = whole_fate(part, part.lane, kept, place)
         fates += with_left_out(ids, replace(part, kept=len(kept)), [beginning]) if ended else [beginning]
-        places[part.lane] += len(kept)
-    if any(places[name] < len(text) for name, text in texts.items()):
+        places[part.lane] = place + len(kept)
+    if any(places[name] < len(field.text) for name, field in fields.items()):
         return None
-    return Alignment(fates=fates, extras=[], calls=calls)
+    extras = [
+        extra
+        for name, field in fields.items()
+        for extra in _separators(_Composition((), joints[name]), separator, field)
+    ]
+    return Alignment(fates=fates, extras=extras, calls=calls)
 
 
 def _stopped(choice: ChoiceReading, field: _Field, stop: StopOptions) -> tuple[_Field, str] | None:
