@@ -224,3 +224,24 @@ def test_two_separators_in_one_piece_are_two_also_where_other_text_is_lost() -> 
     assert [extra_text.text for extra_text in alignment.extras if extra_text.separates] == ["\n", "\n"]
     assert [extra_text.text for extra_text in alignment.extras if not extra_text.separates] == []
     assert [fate.generated for fate in alignment.fates if fate.state is FateState.DROPPED] == [" fine"]
+
+
+@pytest.mark.parametrize("owner", ["vllm-frontend-rs", "vllm"])
+def test_a_stream_that_breaks_off_anywhere_has_no_loss_before_the_break(owner: str) -> None:
+    think = "<|channel|>analysis<|message|>{}<|end|>"
+    separator = "\n" if owner == "vllm-frontend-rs" else ""
+    steps: list[Step] = [
+        (think.format("One"), {"reasoning": "One"}),
+        ("<|start|>assistant" + think.format("Two, and"), {"reasoning": f"{separator}Two, and"}),
+        ("<|start|>assistant<|channel|>final<|message|>One", {"content": "One"}),
+    ]
+    whole = chat(steps, with_ids=False)
+    whole = replace(whole, header=replace(whole.header, owned_by=owner))
+    for size in range(len(steps) + 1):
+        cut = replace(whole, events=whole.events[:size])
+        alignment = aligned(cut, "".join(text for text, _ in steps))
+        assert alignment is not None
+        assert {fate.state for fate in alignment.fates} <= {FateState.OK, FateState.UNSENT}
+        arrived = "".join(fate.generated for fate in alignment.fates if fate.state is FateState.OK)
+        assert arrived == "".join(["One", "Two, and", "One"][:size])
+        assert [extra.text for extra in alignment.extras] == [separator] * (separator != "" and size > 1)
