@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
+from operator import index
 from os import PathLike
 from typing import Final
 
@@ -191,11 +192,12 @@ def of_choice(examined: Examined, choice: ChoiceReading) -> Examined:
 def inspect(capture: Capture, *, name: str = "", truth: Sequence[int] | None = None) -> Inspection:
     """Read, audit and judge a capture; `truth` are token IDs known from outside the stream.
 
-    Raises InspectorError for anything but a capture.
+    Raises InspectorError for anything but a capture, and for a truth that is no token IDs.
     """
     if not isinstance(capture, Capture):
         raise InspectorError(f"inspect takes a Capture, not a {type(capture).__name__}; {_instead(capture)}")
-    return inspection_of(capture, examine(read(capture, truth=truth)), name=name)
+    ids = None if truth is None else _token_ids(truth)
+    return inspection_of(capture, examine(read(capture, truth=ids)), name=name)
 
 
 def inspection_of(capture: Capture, examined: Examined, *, name: str) -> Inspection:
@@ -211,6 +213,16 @@ def inspection_of(capture: Capture, examined: Examined, *, name: str) -> Inspect
         verdict=examined.verdict,
         notes=examined.notes,
     )
+
+
+def _token_ids(truth: Sequence[int]) -> Sequence[int]:
+    try:
+        ids = [*map(index, truth)]
+    except TypeError:
+        ids = [-1]
+    if any(token_id < 0 for token_id in ids):
+        raise InspectorError("truth takes the token IDs of the response, as integers: [200005, 17196, ...]")
+    return ids
 
 
 def _instead(value: object) -> str:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,6 +67,12 @@ def test_what_is_no_capture_is_named_in_one_sentence(value: object, words: str) 
     assert "\n" not in str(refused.value)
     with pytest.raises(InspectorError, match="unrecognized JSON object"):
         loads("{}")
+
+
+@pytest.mark.parametrize("truth", ["abc", ["a"], [1.5], [-1], 5])
+def test_a_truth_that_is_no_token_ids_is_one_sentence(truth: Any) -> None:
+    with pytest.raises(InspectorError, match="truth takes the token IDs"):
+        inspect(load(FIXTURES / "chat-whole-vllm-0.14.1.jsonl"), truth=truth)
 
 
 def test_the_version_is_the_same_everywhere(capsys: pytest.CaptureFixture[str]) -> None:
