@@ -128,7 +128,7 @@ def _serve(
     lines.append(f"captures: {folder}; press Ctrl-C to stop")
     for upstream in upstreams:
         if fault := unreachable(replace(upstream.server, connect_s=_UPSTREAM_WITHIN_S)):
-            lines.append(f"{upstream.name} does not answer yet, and requests fail until it does: {fault}")
+            lines.append(f"{upstream.name} serves no API yet, and requests fail until it does: {fault}")
     if watched is not None:
         lines += watched.lines
 

@@ -13,7 +13,7 @@ from inspector.inspection.inspection import inspect
 from tests.support.answers import CHAT, DONE_EVENT, STREAM_EVENTS, answering
 from tests.support.listening import free_port
 from tests.support.programs import bounded
-from tests.support.raw_server import raw_server
+from tests.support.raw_server import Answer, page, raw_server
 from tests.support.upstreams import ask
 
 ROOT = Path(__file__).parents[2]
@@ -109,5 +109,19 @@ def test_an_upstream_that_does_not_answer_is_said_at_the_start(tmp_path: Path) -
         assert process.stdout is not None
         process.stdout.readline()
         line = process.stdout.readline()
-    assert line.startswith("upstream does not answer yet")
+    assert line.startswith("upstream serves no API yet")
     assert "connection refused" in line
+
+
+def test_an_upstream_that_is_a_web_page_is_said_at_the_start(tmp_path: Path) -> None:
+    login: dict[str, Answer] = {
+        "/v1/models": lambda _: [page(200, "<!doctype html><p>Log in</p>", "text/html")]
+    }
+    with (
+        raw_server(login) as server,
+        command("--upstream", server.v1, "--out", str(tmp_path)) as (_, process),
+    ):
+        assert process.stdout is not None
+        process.stdout.readline()
+        line = process.stdout.readline()
+    assert f"{server.v1}/models did not return an API response (a web page, not JSON)" in line

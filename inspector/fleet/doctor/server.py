@@ -11,7 +11,7 @@ from inspector.issues.advice import known_faults
 from inspector.issues.catalogue.steps import Situation, first_step
 from inspector.net.client.address import Server
 from inspector.net.client.failures import connection_failure, refusal
-from inspector.net.client.server_info import owner_in, trust
+from inspector.net.client.server_info import blocking_client, owner_in
 from inspector.net.runs.registry import Registry
 from inspector.protocol.engines import DEFAULT, Engine, engine_of
 from inspector.protocol.wire.stream import loads
@@ -19,11 +19,7 @@ from inspector.protocol.wire.stream import loads
 
 def check_server(server: Server, *, model: str | None = None, registry: Registry | None = None) -> Checkup:
     """Check a server; blocks until its streams have ended. `model` None takes its gpt-oss model."""
-    with httpx.Client(
-        headers=server.request_headers(),
-        timeout=httpx.Timeout(10.0, connect=server.connect_s),
-        verify=trust(server.verify),
-    ) as client:
+    with blocking_client(server, httpx.Timeout(10.0, connect=server.connect_s)) as client:
         basics = Basics(server, client, model)
         checks: list[Check] = list(basics.checks())
     faults: tuple[KnownFault, ...] = ()

@@ -123,7 +123,7 @@ def _answers(name: str, run: LiveRun) -> Check:
     if verdict.level == "unknown" and not findings and not examined.reading.spec.evidence_key:
         return ok(name, f"An answer arrives. {examined.reading.spec.no_ids}")
     if verdict.level == "unknown":
-        return unknown(name, verdict.sentence, verdict.why)
+        return unknown(name, f"{verdict.sentence} {verdict.why}")
     if findings:
         return warning(name, verdict.sentence, _advice(findings, situation))
     return ok(name, verdict.sentence)

@@ -31,6 +31,18 @@ def open_client(server: Server, inner: httpx.AsyncBaseTransport | None = None) -
     )
 
 
+def blocking_client(server: Server, timeout: httpx.Timeout | float) -> httpx.Client:
+    """As `open_client`, for a caller that waits; no proxy of the environment sees the key either."""
+    return httpx.Client(
+        headers=server.request_headers(),
+        timeout=timeout,
+        verify=trust(server.verify),
+        trust_env=False,
+        follow_redirects=True,
+        event_hooks={"response": [lambda response: checked(response, server)]},
+    )
+
+
 async def get_json(server: Server, address: str, client: httpx.AsyncClient) -> Any:
     """The JSON at a URL; raises ConnectionFailed if it is not available."""
     try:
@@ -83,14 +95,7 @@ def list_models(server: Server, endpoint: Endpoint | None = None) -> list[str]:
     """
     address = f"{server.v1}/models"
     try:
-        with httpx.Client(
-            headers=server.request_headers(),
-            timeout=server.connect_s,
-            verify=trust(server.verify),
-            trust_env=False,
-            follow_redirects=True,
-            event_hooks={"response": [lambda response: checked(response, server)]},
-        ) as client:
+        with blocking_client(server, server.connect_s) as client:
             response = client.get(address)
     except httpx.HTTPError as error:
         raise RequestFailed(connection_failure(error, replace(server, silence_s=server.connect_s))) from error
@@ -111,13 +116,15 @@ def first_model(server: Server, endpoint: Endpoint) -> str:
 
 
 def unreachable(server: Server) -> str | None:
-    """Why no HTTP server answers at an address, with the fix; None if one does, whatever it says."""
+    """Why no API answers at an address, with the fix; None if one may, as it refuses or redirects."""
     with httpx.Client(timeout=server.connect_s, verify=trust(server.verify), trust_env=False) as client:
         try:
-            client.get(f"{server.v1}/models", headers=server.request_headers())
+            response = client.get(f"{server.v1}/models", headers=server.request_headers())
         except httpx.HTTPError as error:
             return connection_failure(error, replace(server, silence_s=server.connect_s)).sentence
-    return None
+    if response.status_code != 200 or isinstance(loads(response.text), dict):
+        return None
+    return refusal(200, response.text, server, path="/models").sentence
 
 
 def _serves(card: Mapping[str, Any], endpoint: Endpoint) -> bool:

@@ -77,6 +77,23 @@ def check(checkup: Checkup, name: str) -> Check:
     return next(check for check in checkup.checks if check.name == name)
 
 
+def test_a_proxy_of_the_environment_is_asked_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, f"http://127.0.0.1:{free_port()}")
+    monkeypatch.setenv("no_proxy", "")
+    assert check(examined(), "reachable").state is CheckState.OK
+
+
+def test_a_redirect_to_another_address_is_said_and_not_followed() -> None:
+    with raw_server({}) as elsewhere:
+        location = f"location: {elsewhere.v1}/models\r\n"
+        moved: dict[str, Answer] = {"/v1/models": lambda _: [page(302, "", "text/plain", extra=location)]}
+        reachable = check(examined(more_answers=moved), "reachable")
+        assert reachable.state is CheckState.FAILED
+        assert f"redirects to another address ({elsewhere.address})" in reachable.says
+        assert elsewhere.asked == []
+
+
 def test_a_server_that_is_set_up_right_has_no_failed_check() -> None:
     checkup = examined()
     assert {check.name: check.state for check in checkup.checks} == {
