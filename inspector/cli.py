@@ -3,18 +3,16 @@
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from inspector.capture.errors import InspectorError
 from inspector.commands.table import PROGRAM
-from inspector.commands.terminal import MODULE, SCRIPT, tell
+from inspector.commands.terminal import called, tell
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; 0 no findings, 1 findings, 2 an input or server failed (one line on stderr)."""
-    prog = SCRIPT if Path(sys.argv[0]).stem == SCRIPT else MODULE
     try:
-        code = PROGRAM(prog, sys.argv[1:] if argv is None else argv)
+        code = PROGRAM(called(), sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()
     except InspectorError as error:
         tell(f"inspector: {error}")

@@ -13,7 +13,7 @@ from inspector.commands.progress import progress
 from inspector.commands.shared import Rows, WithIssues, advice_lines, path_of
 from inspector.commands.terminal import Heading, say
 from inspector.files.compression import HEAD, decompress
-from inspector.files.store import read_at_most
+from inspector.files.store import disk_errors, read_at_most
 from inspector.inspection.triage import may_be_capture, most_bytes, of_content, of_lines
 from inspector.issues import Diagnosis, DiagnosisOutcome, Failure, diagnosis_row
 from inspector.issues.texts.diagnose import diagnose_text
@@ -67,15 +67,15 @@ def _diagnosis(file: str) -> Diagnosis:
             f"{file}: no such file; a message is read from standard input: "
             f"echo {shlex.quote(file)} | python -m inspector diagnose"
         )
-    try:
-        with path.open("rb", buffering=0) as raw, io.BufferedReader(raw, HEAD) as opened, progress() as step:
-            size = max(path.stat().st_size, 1)
-            step(lambda: f"{min(raw.tell() / size, 1):.0%} of {file}")
-            return diagnosis_of(opened, file)
-    except OSError as error:
-        raise StoreError(
-            f"{file}: cannot be read ({error.strerror or error}); check the file name"
-        ) from error
+    with (
+        disk_errors(file),
+        path.open("rb", buffering=0) as raw,
+        io.BufferedReader(raw, HEAD) as opened,
+        progress() as step,
+    ):
+        size = max(path.stat().st_size, 1)
+        step(lambda: f"{min(raw.tell() / size, 1):.0%} of {file}")
+        return diagnosis_of(opened, file)
 
 
 def diagnosis_of(file: "io.BufferedReader[Any]", name: str) -> Diagnosis:

@@ -34,7 +34,7 @@ class Program:
         parser = self.parser(prog)
         if first.startswith("-"):
             parser.parse_args(words)
-            parser.error("the following arguments are required: COMMAND")
+            parser.error("name a command; --help lists them")
         near = nearest(first, self.names)
         if near is None:
             parser.error(f"no command {first!r} (choose from {', '.join(self.names)})")

@@ -126,7 +126,7 @@ def stdin_bytes() -> bytes:
     return read_at_most(sys.stdin.buffer, LIMIT_BYTES + 1)
 
 
-_ADDRESS: Final = re.compile(r"https?://", re.IGNORECASE)
+_ADDRESS: Final = re.compile(r"https?://|[\w.-]+:\d+(?:/|$)", re.IGNORECASE)
 
 
 def path_of(file: str) -> Path:
@@ -134,12 +134,12 @@ def path_of(file: str) -> Path:
 
     Raises InspectorError for the address of a server, and for a name that is only near a built-in capture's.
     """
-    if _ADDRESS.match(file):
+    path = Path(file)
+    if _ADDRESS.match(file) and not path.exists():
         raise InspectorError(
             f"{file} is an address, and this command reads files; record a response there: "
             f"python -m inspector record --base-url {shlex.quote(file)} --prompt Hello --out capture.jsonl"
         )
-    path = Path(file)
     if path.exists() or path.name != file:
         return path
     paths = {row.name: row.path for row in builtin()}

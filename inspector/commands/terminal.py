@@ -12,6 +12,7 @@ from argparse import SUPPRESS, Action, ArgumentError, ArgumentParser, HelpFormat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, takewhile
+from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import wrap
 from typing import Any, Final, Literal, NoReturn
@@ -179,10 +180,15 @@ def _wrapped(line: str, width: int, unbroken: re.Pattern[str]) -> Iterator[str]:
     yield part
 
 
+def called() -> str:
+    """What the program was called."""
+    return SCRIPT if Path(sys.argv[0]).stem == SCRIPT else MODULE
+
+
 def tell(line: str) -> None:
     """Print one line on standard error, at once: an error or progress."""
     clear()
-    print(printable(line), file=sys.stderr, flush=True)
+    print(printable(line.replace(MODULE, called())), file=sys.stderr, flush=True)
 
 
 def redraw(line: str) -> None:

@@ -33,8 +33,8 @@ from tests.support.command import ROOT
         ("lba", "inspector lab [-h]", "no command 'lba'; did you mean lab?"),
         ("zzz", "inspector [-h]", "no command 'zzz' (choose from audit, "),
         ("--versoin", "inspector [-h]", "did you mean --version?"),
-        ("", "inspector [-h]", "required: COMMAND"),
-        ("lab", "inspector lab [-h]", "required: COMMAND"),
+        ("", "inspector [-h]", "name a command; --help lists them"),
+        ("lab", "inspector lab [-h]", "name a command; --help lists them"),
     ],
 )
 def test_a_mistake_is_answered_with_the_nearest_word_and_its_usage(

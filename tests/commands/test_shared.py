@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from inspector.cli import main
 from inspector.files.store import save
 from tests.support.command import ROOT, inspector
 from tests.support.streams import chat
@@ -21,6 +22,8 @@ from tests.support.streams import chat
         ("tokens fixtures/responses-text-swallowed-vllm-0.32.0.jsonl", "Responses has none"),
         ("tokens fixtures/logs/vllm-0.14.1.log.gz", "read this log with `python -m inspector diagnose`"),
         ("audit http://localhost:8000/v1", "record --base-url http://localhost:8000/v1 --prompt"),
+        ("tokens localhost:8000", "record --base-url localhost:8000 --prompt"),
+        ("diagnose nowhere.log", "nowhere.log: no such file; check the name"),
         ("tokens chat-tool-call-leak-vllm-0.14", "is named chat-tool-call-leak-vllm-0.14.1"),
         ("compare a.jsonl b.jsonl --runs 3", "--runs is only valid with --ask"),
         ("compare --left a.jsonl --right b.jsonl --prompt Hi", "--prompt is only valid with --ask"),
@@ -39,6 +42,14 @@ def test_user_errors_are_one_line_with_a_fix(words: str, sentence: str) -> None:
     assert (completed.returncode, len(completed.stderr.splitlines())) == (2, 1)
     assert sentence in completed.stderr.decode()
     assert b"pass" not in completed.stderr.replace(b"password", b"")
+
+
+def test_a_fix_names_the_program_as_it_was_called(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["/usr/bin/harmony-inspector", "audit", "http://localhost:8000"])
+    assert main() == 2
+    assert "record a response there: harmony-inspector record --base-url" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", ["play --port 65536", "tap --upstream h --out c --port x"])

@@ -5,6 +5,7 @@ sentence. `store` decompresses files and limits
 their size.
 """
 
+import re
 from typing import Final, NoReturn
 
 from inspector.capture.capture import Capture
@@ -55,6 +56,8 @@ def _reject(content: Content) -> NoReturn:
             "a vLLM log without token IDs; log them with --enable-log-requests --enable-log-outputs",
             hint=", or read this log with `python -m inspector diagnose`",
         )
+    if re.match(rb"\s*<(?:!doctype html|html)\b", content.data, re.IGNORECASE):
+        raise content.unsupported("a web page; check the address that it came from")
     raise CaptureError(
         content.name,
         f"unrecognized format; use {FORMATS}, or save the raw response (curl -N > file)",

@@ -52,6 +52,8 @@ from tests.support.forms import FORMS
             b"Dear diary",
             f"f: unrecognized format; use {FORMATS}, or save",
         ),
+        (b"\n<!DOCTYPE html><p>Log in", f"f: a web page; check the address that it came from; use {FORMATS}"),
+        (b"<html lang=en>", "f: a web page"),
         (
             b"data: hello\n\n",
             "f: contains no event or body of chat completions, Responses or completions; use",
