@@ -78,6 +78,21 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_root_in_a_container_may_clone_what_the_runner_checked_out(tmp_path: Path) -> None:
+    environment = {
+        **os.environ,
+        "GIT_CONFIG_GLOBAL": str(tmp_path / "gitconfig"),
+        "GIT_TEST_ASSUME_DIFFERENT_OWNER": "1",
+    }
+    for _, job in jobs():
+        if "container" in job:
+            for step in job["steps"]:
+                if step.get("run", "").startswith("git "):
+                    subprocess.run(["bash", "-ec", step["run"]], env=environment, check=True)
+            command = ["git", "clone", "--quiet", "--no-checkout", str(ROOT), str(tmp_path / "clone")]
+            subprocess.run(command, env=environment, check=True)
+
+
 ELSEWHERE = {
     "python -m pip install --require-hashes -r requirements-dev.lock": ".ci/run installs it",
     "python -m pip install --no-deps --no-build-isolation -e . -e lab": ".ci/run does",
@@ -97,6 +112,7 @@ def test_the_scripts_run(clone: Path, tmp_path: Path) -> None:
         "RUNNER_TEMP": str(tmp_path),
         "GITHUB_REF_NAME": "v0.1.0",
         "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
+        "GIT_CONFIG_GLOBAL": str(tmp_path / "gitconfig"),
     }
     for name, job in jobs():
         for step in job["steps"]:

@@ -34,7 +34,7 @@ def listed(path: Path) -> list[str]:
     return found
 
 
-_REPOSITORY = re.compile(r"https://github\.com/([A-Za-z0-9-]+)/([A-Za-z0-9._-]+)")
+_REPOSITORY = re.compile(r"https://github\.com/([A-Za-z0-9-]+)/([A-Za-z0-9._-]+)(?<!\.git)")
 _RELATIVE = re.compile(r"(\]\()(?!https?://|#)(?=[^)\s]+\))")
 """Before the target of a link or picture that is a file of the repository."""
 

@@ -55,7 +55,10 @@ FILES: Final[Mapping[str, Callable[[str, str], str]]] = {
 
 def main() -> int:
     """Write them."""
-    address = repository(ROOT)
+    try:
+        address = repository(ROOT)
+    except ValueError as error:
+        sys.exit(str(error))
     for name, written in FILES.items():
         path = ROOT / name
         path.write_text(written(path.read_text("utf-8"), address), "utf-8")

@@ -14,18 +14,20 @@ from tests.support.command import ROOT
 
 
 class Addresses(HTMLParser):
-    """What a page loads, what it links to, and the words of its paragraphs and tables."""
+    """What a page loads, what it links to, its numbered lists, and the words of its paragraphs and tables."""
 
     def __init__(self, page: Path) -> None:
         super().__init__()
         self.loaded: list[str] = []
         self.linked: list[str] = []
         self.words: list[str] = []
+        self.numbered = 0
         self._preformatted = 0
         self.feed(page.read_text("utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = dict(attrs)
+        self.numbered += tag == "ol" and not attrs  # the search has one with a class
         if tag == "a":
             self.linked.append(values.get("href") or "")
         elif tag == "link" and values.get("rel") != "canonical":
@@ -71,3 +73,11 @@ def test_links_to_files_of_the_repository_lead_to_files_of_the_site(pages: dict[
 
 def test_escapes_of_tables_do_not_show(pages: dict[Path, Addresses]) -> None:
     assert [page.name for page in pages if re.search(r"\\[|<]", "".join(pages[page].words))] == []
+
+
+def test_a_numbered_list_is_one_list(pages: dict[Path, Addresses]) -> None:
+    """Python-Markdown ends it at what is indented by less than four blanks, and counts from 1 again."""
+    for source in (ROOT / "docs").glob("*.md"):
+        prose = re.sub(r"^ *```.*?^ *```", "", source.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+        [page] = [page for path, page in pages.items() if path.name == f"{source.stem}.html"]
+        assert page.numbered == len(re.findall(r"^1\. ", prose, re.MULTILINE)), source.name

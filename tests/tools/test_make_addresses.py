@@ -4,6 +4,7 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
 import yaml
 
 from inspector.capture.version import __version__
@@ -33,6 +34,13 @@ def test_an_address_comes_and_goes() -> None:
     )
     citation = yaml.safe_load(in_citation(text("CITATION.cff"), ADDRESS))
     assert (citation["repository-code"], str(citation["version"])) == (ADDRESS, __version__)
+
+
+@pytest.mark.parametrize("address", ["github.com/some-body/fork", f"{ADDRESS}/", f"{ADDRESS}.git"])
+def test_another_form_of_address_is_refused(address: str, tmp_path: Path) -> None:
+    (tmp_path / "publishing.toml").write_text(f'repository = "{address}"\n')
+    with pytest.raises(ValueError, match="NAME/REPOSITORY"):
+        repository(tmp_path)
 
 
 def test_no_other_file_spells_it_or_a_placeholder() -> None:
