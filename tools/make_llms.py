@@ -67,7 +67,8 @@ def _sentence(paragraph: str) -> str:
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    return re.sub(r"(?<![*\w])\*(?! )([^*]+)\*(?!\*)", r"\1", text)
 
 
 if __name__ == "__main__":
