@@ -29,7 +29,7 @@ class Doctor(AskedServer):
     """Send a few short requests to a server and report which flag or file to change."""
 
     model: str | None = option("model name (default: the gpt-oss model that the server lists)", None)
-    all: bool = flag("list the known faults of the release")
+    all: bool = flag("list the known faults of the release, and what the lab measured for it")
     json: bool = as_json()
 
 
@@ -43,7 +43,7 @@ def run(options: Doctor) -> int:
     if options.json:
         print_json(checkup_row(checkup))
     elif not unreachable:
-        say(_lines(checkup, every_fault=options.all))
+        say(_lines(checkup, whole=options.all))
     if unreachable:
         raise ConnectionFailed(checkup.checks[0].says)
     return int(checkup.worst is CheckState.FAILED)
@@ -67,13 +67,15 @@ def checkup_row(checkup: Checkup) -> dict[str, Any]:
     }
 
 
-def _lines(checkup: Checkup, *, every_fault: bool) -> list[str]:
+def _lines(checkup: Checkup, *, whole: bool) -> list[str]:
     version, model = checkup.version or "unknown", checkup.model or "-"
     lines = [Heading(f"{checkup.address}  version {version}  model {model}"), checkup.sentence]
     for row in checkup_rows(checkup):
+        if row.name == "lab" and not whole:
+            continue
         lines.extend(_line(row))
-        if row.name == "known faults" and not every_fault:
-            lines[-1] += " --all lists them."
+        if row.name == "known faults" and not whole:
+            lines[-1] += " --all lists them, and what the lab measured for it."
         elif row.name == "known faults":
             lines.extend(line for fault in fault_rows(checkup) for line in _line(fault))
     return lines

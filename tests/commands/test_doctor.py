@@ -55,9 +55,10 @@ def test_known_faults_are_one_line_until_all_are_wanted(capsys: pytest.CaptureFi
     count = len(row["known_faults"])
     assert count > 10
     assert f"vLLM 0.14.1 has {count} known faults" in line
-    assert line.endswith("--all lists them.")
+    assert line.endswith("--all lists them, and what the lab measured for it.")
+    assert short[-1] == line
     assert {"id", "title", "step"} == row["known_faults"][0].keys()
-    assert len(all_lines) == len(short) + 2 * count
+    assert len(all_lines) == len(short) + 2 * count + len(row["matrix"])
     for fault in row["known_faults"]:
         assert f"  note     {fault['id']}: {fault['title']}." in all_lines
 
