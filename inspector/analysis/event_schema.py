@@ -16,6 +16,9 @@ from inspector.protocol.wire.excerpt import excerpt_of
 from inspector.protocol.wire.stream import loads
 
 _ERRORS_FROM: Final = 400
+_UNNAMED: Final = (
+    (ViolationCode.EVENT_UNNAMED, "", "An event is sent without its name, and the SDK skips such an event."),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +48,8 @@ def schema_violations(capture: Capture) -> tuple[SchemaViolation, ...]:
     A body that is not streamed has no events, an error page follows no schema, and the other events of an
     excerpt are unknown.
     """
-    check_type = spec_of(capture.header.endpoint).event_check
+    spec = spec_of(capture.header.endpoint)
+    check_type = spec.event_check
     if check_type is None or (capture.header.status or 200) >= _ERRORS_FROM:
         return ()
     if excerpt_of(capture.header, capture.events, capture.end) is not None:
@@ -57,8 +61,9 @@ def schema_violations(capture: Capture) -> tuple[SchemaViolation, ...]:
             continue
         type_name = check.type_of(payload)
         for code, subject, sentence in (
+            *(_UNNAMED if spec.named and not event.name else ()),
             *unlike_schema(type_name, payload),
-            *check.receive(type_name, payload),
+            *check.receive(type_name or "", payload),
         ):
             first = violations.get((code, subject))
             violations[code, subject] = (

@@ -132,7 +132,7 @@ def _clients(inspections: Sequence[Inspection]) -> "list[ClientReading | None]":
     from inspector.net.reference_clients import python_reading  # noqa: PLC0415 -- the SDK takes a second
 
     with progress() as step:
-        step("reading with the openai SDK")
+        step("reading with the official SDK")
         return [python_reading(inspection.capture) for inspection in inspections]
 
 

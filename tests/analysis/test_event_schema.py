@@ -73,6 +73,8 @@ def test_streams_that_the_sdks_read_have_no_violation(name: str) -> None:
             changed(MESSAGES, "content_block_delta", {"delta": {"partial_json": "words"}}),
             "input_not_json",
         ),
+        (changed(MESSAGES, "content_block_delta", {"delta": {"type": "thinking_delta"}}), "field_missing"),
+        (changed(MESSAGES, "content_block_start", {"content_block": {"type": "text"}}), "field_missing"),
         (changed(MESSAGES, "content_block_stop", {"type": "ping"}), "block_not_stopped"),
         (changed(MESSAGES, "message_delta", {"type": "ping"}), "message_delta_missing"),
     ],

@@ -124,3 +124,15 @@ def test_values_of_other_types_warn_nobody(recwarn: pytest.WarningsRecorder) -> 
         warnings.simplefilter("always")
         python_reading(Capture(header=header, events=[Event(body % choice, kind=EventKind.BODY)]))
     assert [str(warning.message) for warning in recwarn] == []
+
+
+def test_an_error_body_of_unknown_status_is_reported_and_an_excerpt_is_not_read() -> None:
+    error = '{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}'
+    for endpoint in (Endpoint.CHAT, Endpoint.RESPONSES, Endpoint.MESSAGES):
+        capture = Capture(header=Header(endpoint=endpoint), events=[Event(error, kind=EventKind.BODY)])
+        reading = python_reading(capture)
+        assert reading is not None
+        assert reading.outcome is ClientOutcome.REPORTED
+    whole = matrix("vllm-frontend-0.33.0-si1/messages-plain")
+    pasted = replace(whole.header, started_at=None)
+    assert python_reading(Capture(header=pasted, events=whole.events[2:])) is None

@@ -121,12 +121,15 @@ def wrong_arguments(choice: ChoiceReading, field: str | None, generated: str, de
     )
 
 
-def broken_arguments(choice: ChoiceReading) -> Iterator[Finding]:
-    """Arguments that arrived as invalid JSON, if no token IDs show whether the model wrote them so."""
+def broken_arguments(choice: ChoiceReading, empty: str) -> Iterator[Finding]:
+    """Arguments that arrived as invalid JSON, if no token IDs show whether the model wrote them so.
+
+    `empty` is what a client has where none arrived.
+    """
     if choice.finish_reason != "tool_calls":  # a stream that was cut or goes on may still be in the middle
         return
     for index, call in enumerate(choice.delivered().tool_calls):
-        if call.name and not is_json(call.arguments):
+        if call.name and not is_json(call.arguments or empty):
             field = tool_arguments(index)
             yield Finding(
                 kind=Kind.INVALID_TOOL_ARGUMENTS,

@@ -74,7 +74,7 @@ def _findings(
         else:
             yield from _nameless(reading, choice, ())
             if reading.spec.deltas_only:
-                yield from broken_arguments(choice)
+                yield from broken_arguments(choice, reading.spec.no_arguments)
     yield from rejection_findings(reading, transmission.rejection)
     yield from end_findings(reading, transmission.errors, ids_missing=transmission.ids_missing)
 
@@ -86,7 +86,7 @@ def _by_tokens(
         if gap is IdsGap.UNEXPLAINED and alignment is not None:
             yield from text_without_ids(choice, alignment)
         if reading.spec.deltas_only:
-            yield from broken_arguments(choice)
+            yield from broken_arguments(choice, reading.spec.no_arguments)
         return
     yield from parser_rejections(choice)
     yield from special_tokens(choice)

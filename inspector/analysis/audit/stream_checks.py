@@ -210,6 +210,8 @@ def _no_finish_reason(reading: Reading) -> Iterator[Finding]:
         return
     if any(choice.finish_reason is not None for choice in reading.choices) or not reading.events:
         return
+    if reading.header.from_client and reading.stream.bodies:
+        return  # a client that logs the parts of a response does so before its end
     yield Finding(
         facts=NoFacts(code=Code.NO_FINISH_REASON),
         kind=Kind.PROTOCOL,
@@ -349,9 +351,10 @@ _OPENING: Final = 2
 def explained_tokens(reading: Reading) -> int | None:
     """Tokens of the messages that the deltas account for; None for other endpoints, and texts without words.
 
-    For Responses see `harmony.reconstruction`.
+    None too where the server called a tool of its own, whose result may be counted. For Responses see
+    `harmony.reconstruction`.
     """
-    if not reading.spec.parsed or reading.spec.final_object:
+    if not reading.spec.parsed or reading.spec.final_object or reading.choice.delivered().other:
         return None
     messages = list(_chat_messages(reading))
     if any(is_endless(text) for message in messages for text in message):

@@ -178,13 +178,15 @@ def _message(reading: Reading) -> tuple[int, dict[str, Any]]:
         content.append({"type": "text", "text": delivered.content})
     for number, call in enumerate(delivered.tool_calls):
         try:
-            arguments = json.loads(call.arguments)
+            arguments = json.loads(call.arguments or reading.spec.no_arguments)
         except (ValueError, RecursionError) as error:
             return 500, error_body(str(error), 500, "api_error", reading.spec.endpoint)
         block = {"type": "tool_use", "id": f"chatcmpl-tool-playback-{number}", "name": call.name}
         content.append({**block, "input": arguments})
     payloads = [value for event in reading.events if (value := payload(event)) is not None]
-    started: Mapping[str, Any] = envelope_of(payloads[0]) if payloads else {}
+    first_type = reading.spec.first_type
+    starts = (envelope_of(value) for value in payloads if value.get("type") == first_type)
+    started = next(starts, dict[str, Any]())
     deltas = [delta for value in payloads if isinstance(delta := value.get("delta"), dict)]
     reasons = (delta.get("stop_reason") for delta in deltas)
     return 200, {

@@ -26,6 +26,7 @@ from inspector.capture.errors import LabError
 from inspector.capture.formats import clip
 from inspector.protocol.wire.endpoints import endpoint_of_payload, spec_of
 from inspector.protocol.wire.event_json import dumps
+from inspector.protocol.wire.excerpt import excerpt_of
 from inspector.protocol.wire.stream import loads
 
 _ERROR_SHOWN: Final = 300
@@ -109,16 +110,19 @@ def python_reading(capture: Capture) -> ClientReading | None:
 
 
 def response_row(capture: Capture) -> dict[str, Any] | None:
-    """A response as the programs read it; None for a stream of completions and for a list of token IDs."""
+    """A response as the programs read it; None for a stream of completions, token IDs alone, an excerpt."""
     header = capture.header
     unstreamed = any(event.kind is EventKind.BODY for event in capture.events)
     if header.endpoint is Endpoint.TOKENS or (header.endpoint is Endpoint.COMPLETIONS and not unstreamed):
         return None
+    if not unstreamed and excerpt_of(header, capture.events, capture.end) is not None:
+        return None
+    failed = unstreamed and read(capture).stream.errors
     events = [event for event in capture.events if event.kind is EventKind.BODY or not unstreamed]
     return {
         "endpoint": header.endpoint.value,
         "whole": unstreamed,
-        "status": header.status or 200,
+        "status": header.status or (500 if failed else 200),
         "text": "".join(event.data if unstreamed else _lines(event) for event in events),
         "cut": capture.end is not None and capture.end.cut,
         "tools": sorted(_offered(header.request)),
@@ -152,7 +156,7 @@ class ClientProcess:
         """Name and version of the SDK."""
 
     def read(self, capture: Capture) -> ClientReading | None:
-        """Read a response; None for a stream of completions and for a list of token IDs.
+        """Read a response; None where there is no row of it.
 
         Raises LabError when the program ends.
         """

@@ -72,6 +72,8 @@ class EndpointSpec:
     """Member of that event that has the response's ID and model; empty where each event has them itself."""
     event_check: type[EventCheck] | None = None
     """What its events must be by its schema; None where no client depends on that."""
+    named: bool = False
+    """True when each event must have its type as the name of the event, too: clients skip one without."""
     numbered: bool = False
     """True when each event has a `sequence_number`."""
     terminal_types: frozenset[str] = frozenset()
@@ -94,6 +96,8 @@ class EndpointSpec:
     """The smallest request, besides `model` and `stream`."""
     elsewhere: tuple[str, ...] = ()
     """Request keys for messages and tools that only the server has, or has in another form."""
+    no_arguments: str = ""
+    """What a client has as the arguments of a call for which no text arrives."""
     no_ids: str = ""
     """How to get evidence where the stream carries no IDs, one sentence."""
 
@@ -202,11 +206,13 @@ _SPECS: Final = {
             first_type=START,
             envelope="message",
             event_check=MessagesCheck,
+            named=True,
             terminal_types=frozenset({STOP}),
             made_from=Endpoint.CHAT,
             sdk="anthropic",
             end=STOP,
             least={"messages": [{"role": "user", "content": "again"}], "max_tokens": 4096},
+            no_arguments="{}",
             no_ids="Messages carries no token IDs: send the same prompt to chat to find out.",
         ),
         EndpointSpec(
@@ -257,6 +263,12 @@ def endpoint_of_resumed(path: str) -> Endpoint | None:
     folder, _, name = path.rpartition("/")
     resumable = (spec for spec in ASKED if spec.resumable)
     return next((spec.endpoint for spec in resumable if name and folder.endswith(spec.path)), None)
+
+
+def is_typed_event(payload: Mapping[str, object]) -> bool:
+    """True for an event of an endpoint whose events name their type, which is never a whole response."""
+    kind = payload.get("type")
+    return isinstance(kind, str) and any(kind.startswith(spec.event_prefixes) for spec in ASKED)
 
 
 def endpoint_of_payload(payload: object, name: str = "") -> Endpoint | None:

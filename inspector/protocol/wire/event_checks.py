@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from inspector.capture.formats import clip, count
-from inspector.protocol.wire.messages import DELTA_BLOCKS, START, STOP
+from inspector.protocol.wire.messages import BLOCK_KEYS, DELTA_BLOCKS, DELTA_KEYS, START, STOP, blocks_of
 from inspector.protocol.wire.responses import TERMINAL_TYPES
 from inspector.protocol.wire.stream import brief, loads
 
@@ -53,6 +53,7 @@ class ViolationCode(StrEnum):
     EVENT_AFTER_DONE = "event_after_done"
     ITEM_NOT_DONE = "item_not_done"
     EVENT_BEFORE_START = "event_before_start"
+    EVENT_UNNAMED = "event_unnamed"
     BLOCK_INDEX_REPEATED = "block_index_repeated"
     BLOCK_INDEX_SKIPPED = "block_index_skipped"
     BLOCK_INDEX_UNKNOWN = "block_index_unknown"
@@ -75,6 +76,7 @@ _KINDS: Final = {
     ViolationCode.EVENT_AFTER_DONE: ViolationKind.ORDER,
     ViolationCode.ITEM_NOT_DONE: ViolationKind.ORDER,
     ViolationCode.EVENT_BEFORE_START: ViolationKind.ORDER,
+    ViolationCode.EVENT_UNNAMED: ViolationKind.SCHEMA,
     ViolationCode.DELTA_UNLIKE_BLOCK: ViolationKind.SCHEMA,
     ViolationCode.BLOCK_NOT_STOPPED: ViolationKind.ORDER,
     ViolationCode.MESSAGE_DELTA_MISSING: ViolationKind.ORDER,
@@ -93,8 +95,11 @@ def _required_fields() -> Mapping[str, list[str]]:
     return fields
 
 
-def unlike_schema(type_name: str, payload: Mapping[str, Any]) -> Iterator[ViolationRow]:
+def unlike_schema(type_name: str | None, payload: Mapping[str, Any]) -> Iterator[ViolationRow]:
     """A type that the schema does not have, or its fields that are missing."""
+    if type_name is None:
+        yield ViolationCode.FIELD_MISSING, "type", "An event has no field type."
+        return
     required = _required_fields().get(type_name)
     shown = clip(type_name, 80)
     if required is None:
@@ -110,17 +115,17 @@ def unlike_schema(type_name: str, payload: Mapping[str, Any]) -> Iterator[Violat
 def _missing(row: str, subject: str, fields: Mapping[str, Any]) -> Iterator[ViolationRow]:
     """Required fields that an object lacks."""
     for name in _required_fields().get(row, ()):
-        if name not in fields:
+        if fields.get(name) is None:  # none of them may be null
             yield ViolationCode.FIELD_MISSING, f"{row} {name}", f"{subject} has no field {name}."
 
 
 class EventCheck(ABC):
     """Looks at the events of one response, in their order."""
 
-    def type_of(self, payload: Mapping[str, Any]) -> str:
-        """The row of the schema that an event has."""
+    def type_of(self, payload: Mapping[str, Any]) -> str | None:
+        """The row of the schema that an event has; None where it does not name its type."""
         name = payload.get("type")
-        return name if isinstance(name, str) else ""
+        return name if isinstance(name, str) else None
 
     def is_like_before(self, _data: str) -> bool:
         """True for an event that need not be parsed."""
@@ -319,6 +324,8 @@ class MessagesCheck(EventCheck):
         message = payload.get("message")
         if isinstance(message, dict):
             yield from _missing(f"{START}.message", f"The message of {START}", message)
+            for index, block in enumerate(blocks_of(message)):
+                self._blocks[index] = brief(block.get("type") if isinstance(block, dict) else block)
 
     def _begun(self, payload: Mapping[str, Any]) -> Iterator[ViolationRow]:
         index, block = payload.get("index"), payload.get("content_block")
@@ -330,8 +337,11 @@ class MessagesCheck(EventCheck):
         elif index != len(self._blocks):
             sentence = f"The block after {count(len(self._blocks), 'other')} has the index {brief(index)}."
             yield ViolationCode.BLOCK_INDEX_SKIPPED, "", sentence
-        self._blocks[index] = brief(block.get("type"))
+        kind = self._blocks[index] = brief(block.get("type"))
         self._open.add(index)
+        yield from _without_text(f"block of the type {kind}", BLOCK_KEYS.get(kind), block)
+        if kind == "tool_use" and not block.get("name"):
+            yield ViolationCode.FIELD_MISSING, "tool_use name", "A call has no name."
 
     def _within_block(self, event: str, type_name: str, payload: Mapping[str, Any]) -> Iterator[ViolationRow]:
         index, delta = payload.get("index"), payload.get("delta")
@@ -352,8 +362,15 @@ class MessagesCheck(EventCheck):
             if block not in DELTA_BLOCKS.get(kind, ()):
                 sentence = f"A delta of the type {kind} arrives for a block of the type {block}."
                 yield ViolationCode.DELTA_UNLIKE_BLOCK, "", sentence
+            yield from _without_text(f"delta of the type {kind}", DELTA_KEYS.get(kind), delta)
             if isinstance(text := delta.get("partial_json"), str):
                 self._inputs.setdefault(index, []).append(text)
+
+
+def _without_text(subject: str, key: str | None, fields: Mapping[str, Any]) -> Iterator[ViolationRow]:
+    """A text that is missing, to which the SDK adds or which it adds."""
+    if key is not None and not isinstance(fields.get(key), str):
+        yield ViolationCode.FIELD_MISSING, subject, f"A {subject} has no text in the field {key}."
 
 
 _PING: Final = "ping"

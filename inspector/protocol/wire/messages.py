@@ -19,6 +19,8 @@ STOP: Final = "message_stop"
 
 DELTA_KEYS: Final = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
 """Types of deltas that have text, and its key."""
+BLOCK_KEYS: Final = {"text": "text", "thinking": "thinking"}
+"""Types of blocks that start with a text, and its key."""
 DELTA_BLOCKS: Final = {
     "text_delta": ("text",),
     "citations_delta": ("text",),
@@ -36,6 +38,8 @@ _FINISH_REASONS: Final = {
 }
 """Stop reasons by the names of chat; the others stay as they are."""
 _COUNT: Final = "output_tokens"
+_NO_INPUT: Final = "{}"
+"""What a call of a stream starts with, whatever follows; in a body it is the arguments."""
 
 
 @dataclass(slots=True)
@@ -44,7 +48,7 @@ class _Block:
     number: int
     """Its place among the blocks of its type."""
     input: str = ""
-    """The arguments that it starts with: they are those of the call where no delta follows."""
+    """The arguments that it starts with: they are those of the call where no text follows."""
 
     @property
     def input_field(self) -> str:
@@ -77,9 +81,12 @@ class MessagesReader:
         match payload.get("type"):
             case "message_start":
                 message = payload.get("message")
-                self._envelope(message if isinstance(message, dict) else {}, counted=False)
+                if isinstance(message, dict):
+                    for number, block in enumerate(blocks_of(message)):
+                        self._started(block, number, index)
+                    self._envelope(message, counted=False)
             case "content_block_start":
-                self._started(payload, index)
+                self._started(payload.get("content_block"), payload.get("index"), index)
             case "content_block_delta":
                 self._delta(payload, index)
             case "content_block_stop":
@@ -98,23 +105,23 @@ class MessagesReader:
             stream.notice("after_done", index, f"an event follows {STOP}")
 
     def _body(self, payload: Mapping[str, Any], index: int) -> None:
-        content = payload.get("content")
-        if not isinstance(content, list) or payload.get("type") == "error":
+        if not isinstance(payload.get("content"), list) or payload.get("type") == "error":
             if error := error_in(payload, index):
                 self.stream.errors.append(error)
             return
         self.stream.terminal_event = index
-        for block in content:
+        for block in blocks_of(payload):
             if isinstance(block, dict):
                 started = self._add(block, index)
                 self._deliver(started.input_field, started.input, index)
         self._finish(payload.get("stop_reason"), index)
         self._envelope(payload)
 
-    def _started(self, payload: Mapping[str, Any], index: int) -> None:
-        block, number = payload.get("content_block"), payload.get("index")
+    def _started(self, block: object, number: object, index: int) -> None:
         if isinstance(block, dict):
             started = self._add(block, index)
+            if started.input == _NO_INPUT:
+                started.input = ""
             if type(number) is int:
                 self._blocks[number] = started
 
@@ -125,9 +132,8 @@ class MessagesReader:
         self._counts[kind] = added.number + 1
         if kind == "tool_use":
             self._deliver(tool_name(added.number), block.get("name"), index)
-        for field, key in ((REASONING, "thinking"), (CONTENT, "text")):
-            if kind == key:
-                self._deliver(field, block.get(key), index)
+        if (key := BLOCK_KEYS.get(kind)) is not None:
+            self._deliver(REASONING if kind == "thinking" else CONTENT, block.get(key), index)
         return added
 
     def _delta(self, payload: Mapping[str, Any], index: int) -> None:
@@ -144,9 +150,10 @@ class MessagesReader:
             detail = f"a delta ({kind}) arrived for a block of the type {block.kind}"
             self.stream.notice(f"block_type:{kind}", index, detail, field)
         if field is not None:
-            if block is not None and kind == "input_json_delta":
+            text = delta.get(DELTA_KEYS[kind])
+            if block is not None and kind == "input_json_delta" and text:
                 block.input = ""
-            self._deliver(field, delta.get(DELTA_KEYS[kind]), index)
+            self._deliver(field, text, index)
 
     def _stopped(self, payload: Mapping[str, Any], index: int) -> None:
         number = payload.get("index")
@@ -190,10 +197,17 @@ class MessagesReader:
             stream.model = model
 
 
+def blocks_of(message: Mapping[str, Any]) -> Sequence[object]:
+    """The content of a message: all of it in a body, as a rule none where a stream begins."""
+    content = message.get("content")
+    return content if isinstance(content, list) else ()
+
+
 def _arguments(value: object) -> str:
     """The input of a call as text; empty without any."""
+    if value is None or isinstance(value, str):
+        return value or ""
     try:
-        arguments = value if isinstance(value, dict) else {}
-        return json.dumps(arguments, ensure_ascii=False, separators=(",", ":")) if arguments else ""
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     except (ValueError, RecursionError):
         return ""

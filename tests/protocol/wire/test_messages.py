@@ -116,11 +116,29 @@ def test_the_count_of_the_first_event_is_none() -> None:
     assert read([START]).counted is None
 
 
-def test_arguments_of_the_start_count_where_no_delta_follows() -> None:
+def test_arguments_of_the_start_count_where_no_text_follows() -> None:
     whole = block(0, type="tool_use", id="c", name="f", input={"a": 1})
-    assert fields(read([START, whole, stop(0)]))["tool_calls[0].arguments"] == '{"a":1}'
+    empty = delta(0, type="input_json_delta", partial_json="")
+    for payloads in ([START, whole, stop(0)], [START, whole, empty, stop(0)]):
+        assert fields(read(payloads))["tool_calls[0].arguments"] == '{"a":1}'
     again = delta(0, type="input_json_delta", partial_json='{"a": 2}')
     assert fields(read([START, whole, again, stop(0)]))["tool_calls[0].arguments"] == '{"a": 2}'
+
+
+@pytest.mark.parametrize(
+    ("given", "text"), [({}, "{}"), ({"a": 1}, '{"a":1}'), ('{"a": 1}', '{"a": 1}'), (None, None)]
+)
+def test_the_arguments_of_a_body_are_its_input(given: object, text: str | None) -> None:
+    content = [{"type": "tool_use", "id": "c", "name": "f", "input": given}]
+    body = {"type": "message", "role": "assistant", "content": content, "stop_reason": "tool_use"}
+    assert fields(read([body], EventKind.BODY)).get("tool_calls[0].arguments") == text
+
+
+def test_the_content_of_the_first_event_comes_before_the_blocks() -> None:
+    message = {"id": "msg_1", "content": [{"type": "text", "text": "It "}], "usage": USAGE}
+    begun = {"type": "message_start", "message": message}
+    more = delta(0, type="text_delta", text="rains.")
+    assert fields(read([begun, more, FINISH, STOP])) == {"content": "It rains."}
 
 
 @pytest.mark.parametrize(
