@@ -59,7 +59,8 @@ def read(content: Content) -> list[Capture]:
     if empty:
         why = f"contains requests to vLLM ({empty}) but no response bodies; export it with content"
         raise CaptureError(name, why)
-    why = f"none of the {len(entries):,} entries is a response of chat completions, Responses or completions"
+    endpoints = "chat completions, Responses, Messages or completions"
+    why = f"none of the {len(entries):,} entries is a response of {endpoints}"
     raise CaptureError(name, f"{why}; record the request to vLLM")
 
 

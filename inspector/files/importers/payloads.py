@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from inspector.capture.bounds import EVENTS, LINES, over
 from inspector.capture.capture import Endpoint, Event, EventKind
 from inspector.capture.errors import CaptureError
-from inspector.protocol.wire.endpoints import DONE, endpoint_of_payload, envelope_of
+from inspector.protocol.wire.endpoints import DONE, endpoint_of_payload, envelope_of, spec_of
 from inspector.protocol.wire.sse import LIMIT_BYTES, SseDecoder, SseItem
 
 _SLICE: Final = 2**20
@@ -128,7 +128,7 @@ def stream_answer(body: bytes, name: str) -> BodyAnswer:
     """An event stream to events without times; raises CaptureError as `answer` does."""
     if body.count(b"\n") + body.count(b"\r") > 2 * LINES or body.count(b"\n") > LINES:
         raise CaptureError(name, over(LINES, "lines"))
-    if _is_dense(body):
+    if dense := _is_dense(body):
         body = _LINE.sub(rb"\1\n\n", body)
     decoder = SseDecoder()
     items: list[SseItem] = []
@@ -141,7 +141,27 @@ def stream_answer(body: bytes, name: str) -> BodyAnswer:
     if rest:
         notes.append(_BROKEN)
     kinds = (EventKind.SSE, EventKind.COMMENT)
-    return told([Event(item.data, None, item.name, kinds[item.comment]) for item in items + rest], notes)
+    response = told([Event(item.data, None, item.name, kinds[item.comment]) for item in items + rest], notes)
+    if not dense or response.endpoint is None:
+        return response
+    return response._replace(events=[named(event, response.endpoint) for event in response.events])
+
+
+def named(event: Event, endpoint: Endpoint) -> Event:
+    """The event with its type as its name, for a file that has no names, where clients need one."""
+    if event.name or event.kind is not EventKind.SSE or not spec_of(endpoint).named:
+        return event
+    kind = (parsed_object(event.data) or {}).get("type")
+    return event._replace(name=kind) if isinstance(kind, str) else event
+
+
+def parsed_object(text: str) -> Mapping[str, object] | None:
+    """The JSON object that a text is; None for any other."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def told(

@@ -41,7 +41,8 @@ _LABELLED: Final = re.compile(rf"(?:^|\n)\s*{_LABEL}\Z")
 _INSIDE: Final = re.compile(r"\b(?!prompt)\w{0,40}token_ids ?[=:] ?\Z")
 """The name of a list in the middle of a line."""
 _NAMED: Final = re.compile(
-    rb"\b(?:ChatCompletion(?:Chunk)?|Completion|ModelResponse(?:Stream)?|RequestOutput|Response\w{0,60}Event)"
+    rb"\b(?:ChatCompletion(?:Chunk)?|Completion|ModelResponse(?:Stream)?|RequestOutput|(?:Response|Raw)\w{0,60}Event"
+    rb"|(?:Parsed)?Message)"
     rb"(?:\[[\w., ]{1,80}\])?\(\w+=|\bout=\{'"  # the last is SGLang's log (--log-requests)
     rb"|\b(?!prompt)\w{0,40}token_ids ?[=:] ?\[\s*[0-9]"
 )

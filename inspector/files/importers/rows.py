@@ -20,7 +20,7 @@ from inspector.files.importers.ids import has_ids
 from inspector.files.importers.importer import JSON, Content, Importer
 from inspector.files.importers.payloads import is_cut_character, is_stream, stream_answer
 from inspector.files.importers.values import Responses, holds_response, is_bare_error
-from inspector.protocol.wire.endpoints import DONE, endpoint_of_payload
+from inspector.protocol.wire.endpoints import DONE, endpoint_of_payload, is_typed_event
 
 _HEAD: Final = 2**20
 _LOOKED: Final = 64
@@ -37,7 +37,8 @@ def sniff(content: Content) -> bool:
         return holds_response(content.items[:_LOOKED] if text is None else [text[:_HEAD]])
     if content.row:
         row = content.row
-        own = endpoint_of_payload(row) is not None or has_ids(row) or is_bare_error(row)
+        whole = endpoint_of_payload(row) is not None and not is_typed_event(row)
+        own = whole or has_ids(row) or is_bare_error(row)
         return not own and holds_response([row])
     if content.json_error is None:
         return False
@@ -59,7 +60,9 @@ def read(content: Content) -> list[Capture]:
         responses.add(value)
     captures = responses.captures()
     if not captures:
-        raise content.unsupported("no value has a response of chat completions, Responses or completions")
+        raise content.unsupported(
+            "no value has a response of chat completions, Responses, Messages or completions"
+        )
     captures[-1] = replace(captures[-1], notes=(*captures[-1].notes, *notes))
     return captures
 
@@ -128,9 +131,9 @@ ROWS: Final = Importer(
     name="rows",
     label="JSON with chunks or responses",
     files=(
-        "JSON Lines, a JSON array or an object of chunks, Responses events, whole responses, SGLang's "
-        "`/generate`, or requests with their responses (logs of LiteLLM, Helicone and other proxies, output "
-        "of OpenAI's and vLLM's batch API)"
+        "JSON Lines, a JSON array or an object of chunks, events of Responses or Messages, whole responses, "
+        "SGLang's `/generate`, or requests with their responses (logs of LiteLLM, Helicone and other "
+        "proxies, transcripts of Claude Code, output of OpenAI's and vLLM's batch API)"
     ),
     becomes=(
         "a capture for each response, without times, with its request where the file has it; chunks belong "

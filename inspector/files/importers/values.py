@@ -15,7 +15,7 @@ from inspector.capture.errors import CaptureError
 from inspector.capture.formats import count
 from inspector.capture.json_values import as_int, as_object, as_string
 from inspector.capture.redaction import redact
-from inspector.files.importers.payloads import answer, is_error, is_stream, shown
+from inspector.files.importers.payloads import answer, is_error, is_stream, named, parsed_object, shown
 from inspector.files.importers.sglang import SOURCE as SGLANG
 from inspector.files.importers.sglang import id_of, ids_of, is_result
 from inspector.protocol.wire.endpoints import DONE, endpoint_of_payload, envelope_of, spec_of
@@ -33,6 +33,13 @@ _STATUS: Final = ("status_code", "statusCode", "response_status", "http_status",
 _NAMES: Final = ("custom_id", "request_id")
 _SHORTENED: Final = ("litellm_truncated", "redacted-by-litellm")
 """What LiteLLM writes in place of text that it leaves out."""
+_MIXED: Final = (
+    "the events of several responses are mixed and cannot be separated; save each response as a file"
+)
+_MESSAGE: Final = "message"
+_JOINED: Final = (
+    "Joined from {}, each with a part of the message; a token count of the whole is not in the file."
+)
 _NOTE: Final = "Skipped {} without a response."
 
 
@@ -83,6 +90,13 @@ class _Sent:
             return False
         return spec_of(self.endpoint).is_body(self.payload)
 
+    @property
+    def is_piece(self) -> bool:
+        """True for a part of a message as Claude Code logs it: a row a block, with the message's ID."""
+        endpoint = self.endpoint
+        named = endpoint is not None and spec_of(endpoint).envelope == self.place.branch == _MESSAGE
+        return named and self.whole and bool(_id(self))
+
 
 @dataclass(slots=True)
 class _Stream:
@@ -91,6 +105,13 @@ class _Stream:
     endpoint: Endpoint
     sent: list[_Sent]
     open: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Pieces:
+    """Bodies that have one message together, each a part of its content."""
+
+    sent: list[_Sent]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +134,14 @@ class Responses:
         self._unit = unit
         self._values = 0
         self._skipped = 0
-        self._results: list[_Stream | _Results | Capture] = []
+        self._results: list[_Stream | _Results | _Pieces | Capture] = []
         self._open: dict[object, _Stream] = {}
         self._latest: _Stream | None = None
+        self._left_open: set[object] = set()
+        """Keys of responses that had not ended when another one began."""
         self._native: dict[str, list[Mapping[str, object]]] = {}
+        self._messages: dict[str, _Pieces | _Stream] = {}
+        """By the ID of the message."""
 
     def add(self, value: object) -> None:
         """The responses in a value; raises CaptureError for one that seems to be a damaged chunk."""
@@ -150,6 +175,8 @@ class Responses:
         payload, endpoint = sent.payload, sent.endpoint
         if payload is not None and is_result(payload):
             self._take_result(payload, sent.place)
+        elif sent.is_piece:
+            self._take_piece(sent)
         elif sent.whole or (endpoint is None and is_error(payload) and _failed(sent)):
             self._append(_body(sent, self._source))
         elif endpoint is None:
@@ -160,12 +187,31 @@ class Responses:
             key = _key(sent, endpoint)
             stream = self._open.get(key)
             if stream is None or not stream.open or sent.begins:
+                self._check_order(key, sent)
                 stream = _Stream(endpoint, [])
                 self._append(stream)
                 self._open[key] = stream
+                if sent.begins and payload is not None:
+                    self._messages[as_string(envelope_of(payload).get("id")) or ""] = stream
             self._latest = stream
             self._extend(stream, sent)
         return True
+
+    def _check_order(self, key: object, sent: _Sent) -> None:
+        """Raise CaptureError where a response goes on after the end of one that began within it."""
+        before = self._open.get(key)
+        if sent.begins and before is not None and before.open:
+            self._left_open.add(key)
+        elif not sent.begins and key in self._left_open:
+            raise CaptureError(self._name, _MIXED)
+
+    def _take_piece(self, sent: _Sent) -> None:
+        earlier = self._messages.get(_id(sent))
+        if isinstance(earlier, _Pieces):
+            earlier.sent.append(sent)
+        elif earlier is None:  # otherwise its events are there
+            pieces = self._messages[_id(sent)] = _Pieces([sent])
+            self._append(pieces)
 
     def _take_result(self, result: Mapping[str, object], place: _Place) -> None:
         key = id_of(result)
@@ -177,7 +223,7 @@ class Responses:
             self._native[key] = results
         self._append(_Results(results, place))
 
-    def _append(self, result: _Stream | _Results | Capture) -> None:
+    def _append(self, result: _Stream | _Results | _Pieces | Capture) -> None:
         if len(self._results) >= CAPTURES:
             raise CaptureError(self._name, over(CAPTURES, "responses"))
         self._results.append(result)
@@ -189,9 +235,11 @@ class Responses:
         if sent.text == DONE or sent.string("type") in spec_of(stream.endpoint).terminal_types:
             stream.open = False
 
-    def _capture(self, stream: _Stream | _Results | Capture) -> Capture:
+    def _capture(self, stream: _Stream | _Results | _Pieces | Capture) -> Capture:
         if isinstance(stream, Capture):
             return stream
+        if isinstance(stream, _Pieces):
+            return _joined(stream.sent, self._source)
         if isinstance(stream, _Results):
             ids = ids_of(stream.results, self._name)
             header = _header({}, stream.place, Endpoint.TOKENS, SGLANG)
@@ -202,12 +250,15 @@ class Responses:
         if spec_of(stream.endpoint).numbered and len(self._results) > 1:
             numbered = {(sent.int("sequence_number"), sent.text) for sent in stream.sent}
             if len({number for number, _ in numbered}) < len(numbered):
-                why = "the events of several responses are mixed and cannot be separated"
-                raise CaptureError(self._name, f"{why}; save each response as a file")
+                raise CaptureError(self._name, _MIXED)
         header = _header(first.payload, first.place, stream.endpoint, self._source)
         from_stream = any(sent.from_stream or sent.text == DONE for sent in stream.sent)
         header = replace(header, from_client=not from_stream and not spec_of(stream.endpoint).terminal_types)
         events = [Event(sent.text, None, sent.event) for sent in stream.sent]
+        events = [
+            event if sent.from_stream else named(event, stream.endpoint)
+            for event, sent in zip(events, stream.sent, strict=True)
+        ]
         notes = tuple(dict.fromkeys(note for sent in stream.sent for note in sent.notes))
         return Capture(header=header, events=events, notes=notes)
 
@@ -220,7 +271,7 @@ def _is_damaged(value: object) -> bool:
 def results_of(payloads: Iterable[str], name: str) -> list[Capture]:
     """The captures of the payloads of a stream of SGLang's `/generate`; empty for another stream."""
     responses = Responses(name, SGLANG)
-    for payload in map(_parsed, payloads):
+    for payload in map(parsed_object, payloads):
         if is_result(payload):
             responses.add(payload)
     return responses.captures()
@@ -281,7 +332,7 @@ def _walk_text(text: str, place: _Place, depth: int, texts: int) -> Iterator[_Se
         stream = answer(text.encode("utf-8", "replace"), "text")
         for event in stream.events:
             if event.kind is EventKind.SSE:
-                payload = _parsed(event.data)
+                payload = parsed_object(event.data)
                 notes = stream.notes if event is stream.events[-1] else ()
                 yield _Sent(event.data, payload, event.name, place, from_stream=True, notes=notes)
     elif text.lstrip()[:1] in {"{", "["} and ('"object"' in text or '"type"' in text or '"error"' in text):
@@ -291,14 +342,6 @@ def _walk_text(text: str, place: _Place, depth: int, texts: int) -> Iterator[_Se
             return
         for sent in _walk(inner, place, depth - 1, texts):
             yield replace(sent, text=text) if sent.payload is inner else sent
-
-
-def _parsed(text: str) -> Mapping[str, object] | None:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def dumped(value: object) -> str:
@@ -337,7 +380,7 @@ def _status(value: object) -> int | None:
 def _request(value: object, depth: int = 2) -> Mapping[str, object] | None:
     """The body of a request that a value is, as text or under a key of HTTP logs."""
     if isinstance(value, str) and value.startswith("{") and any(f'"{key}"' in value for key in _ASKS):
-        value = _parsed(value)
+        value = parsed_object(value)
     if not isinstance(value, dict) or endpoint_of_payload(value) is not None:
         return None
     if any(key in value for key in _ANSWERS):
@@ -384,6 +427,20 @@ def _header(payload: Mapping[str, object] | None, place: _Place, endpoint: Endpo
         source=source,
         extra={"request_id": place.name} if place.name else {},
     )
+
+
+def _joined(pieces: Sequence[_Sent], source: str) -> Capture:
+    """The message of which the rows have parts, without their counts: each has that of its time."""
+    last = pieces[-1]
+    contents = [piece.payload.get("content") for piece in pieces if piece.payload is not None]
+    content = [block for blocks in contents if isinstance(blocks, list) for block in blocks]
+    whole = {**(last.payload or {}), "content": content}
+    if len(pieces) == 1 and whole.get("stop_reason") is not None:
+        return _body(last, source)
+    whole.pop("usage", None)
+    capture = _body(replace(last, text=dumped(whole)), source)
+    header = replace(capture.header, from_client=True)
+    return replace(capture, header=header, notes=(_JOINED.format(count(len(pieces), "row")),))
 
 
 def _body(sent: _Sent, source: str) -> Capture:

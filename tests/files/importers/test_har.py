@@ -119,7 +119,7 @@ def test_an_error_page_under_vllms_path_is_a_capture_and_other_pages_are_not() -
     [
         (
             (),
-            "f: none of the 0 entries is a response of chat completions, Responses or completions; "
+            "f: none of the 0 entries is a response of chat completions, Responses, Messages or completions; "
             "record the request to vLLM",
         ),
         (({},), "f: none of the 1 entries is a response"),

@@ -56,7 +56,7 @@ from tests.support.forms import FORMS
         (b"<html lang=en>", "f: a web page"),
         (
             b"data: hello\n\n",
-            "f: contains no event or body of chat completions, Responses or completions; use",
+            "f: contains no event or body of chat completions, Responses, Messages or completions; use",
         ),
         (b"HTTP/1.1 200 OK\r\n\r\n", "f: headers without a body; let curl finish and save the output again"),
         (b"HTTP/1.1 200 OK\r\n\r\n<html></html>", "f: contains no event or body of chat completions"),
