@@ -202,7 +202,7 @@ _SPECS: Final = {
             headers={"anthropic-version": "2023-06-01"},
             body_members={"type": "message", "role": "assistant"},
             generated_key="content",
-            event_prefixes=("message_", "content_block_"),
+            event_prefixes=(START, "message_delta", STOP, "content_block_"),
             first_type=START,
             envelope="message",
             event_check=MessagesCheck,
@@ -265,10 +265,17 @@ def endpoint_of_resumed(path: str) -> Endpoint | None:
     return next((spec.endpoint for spec in resumable if name and folder.endswith(spec.path)), None)
 
 
+def _is_event(spec: EndpointSpec, kind: str, payload: Mapping[str, object]) -> bool:
+    """Whether an event is of an endpoint; coding agents have events of the same type, with other messages."""
+    response = payload.get(spec.envelope) if kind == spec.first_type else None
+    other = isinstance(response, dict) and "id" not in response
+    return kind.startswith(spec.event_prefixes) and not other
+
+
 def is_typed_event(payload: Mapping[str, object]) -> bool:
     """True for an event of an endpoint whose events name their type, which is never a whole response."""
     kind = payload.get("type")
-    return isinstance(kind, str) and any(kind.startswith(spec.event_prefixes) for spec in ASKED)
+    return isinstance(kind, str) and any(_is_event(spec, kind, payload) for spec in ASKED)
 
 
 def endpoint_of_payload(payload: object, name: str = "") -> Endpoint | None:
@@ -283,10 +290,7 @@ def endpoint_of_payload(payload: object, name: str = "") -> Endpoint | None:
         for spec in ASKED:
             # An error of a numbered stream has no prefix of its own.
             numbered = kind == "error" and "sequence_number" in payload and spec.numbered
-            if (
-                numbered
-                or kind.startswith(spec.event_prefixes)
-                or (spec.body_members and spec.is_body(payload))
-            ):
+            body = bool(spec.body_members) and spec.is_body(payload)
+            if numbered or body or _is_event(spec, kind, payload):
                 return spec.endpoint
     return _BY_OBJECT.get(sent) if isinstance(sent, str) else None

@@ -126,6 +126,12 @@ def test_an_event_without_its_name_is_skipped_by_the_sdk() -> None:
     assert reading.outcome is ClientOutcome.UNREADABLE
 
 
+def test_events_of_a_coding_agent_that_have_the_same_types_are_no_response() -> None:
+    said = {"role": "user", "content": [{"type": "text", "text": "Hi"}]}
+    events = [{"type": f"message_{kind}", "message": said} for kind in ("start", "update", "end")]
+    assert "none of the first is a chunk" in refusal(lines(events))
+
+
 def rows(reasons: Sequence[str | None]) -> list[dict[str, Any]]:
     """The rows of a coding agent: each block of a message is one, with the ID of the message."""
     message = FINAL.to_dict(mode="json")
