@@ -1,6 +1,7 @@
 """How the server's count is held against what it sent: what is doubted, and what need not be."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from inspector.analysis.reading import read
 from inspector.capture.capture import Capture, Endpoint, Event, Header
 from inspector.protocol.harmony.vocab import encode
 from tests.support.every_code import answer, item, response
+from tests.support.messages import capture_of
 from tests.support.streams import CLOSED, chat
 
 HI = 5
@@ -81,3 +83,19 @@ def test_a_text_that_cannot_be_encoded_again_leaves_some_tokens_open(open_: int,
     token_count = len(encode(f"<|channel|>final<|message|>{text}<|return|>"))
     findings = doubted(answer(text, text, usage={"output_tokens": token_count + open_}))
     assert bool(findings) is reported
+
+
+@pytest.mark.parametrize(("kind", "reported"), [("text", True), ("server_tool_use", False)])
+def test_what_a_tool_of_the_server_took_of_a_count_is_unknown(kind: str, *, reported: bool) -> None:
+    block = {"type": kind, "text": ""} if kind == "text" else {"type": kind, "id": "1", "name": "web_search"}
+    query = {"type": "input_json_delta", "partial_json": '{"query":"weather"}'}
+    words = {"type": "text_delta", "text": "weather"}
+    events: list[dict[str, Any]] = [
+        {"type": "message_start", "message": {"id": "msg_1", "usage": {}}},
+        {"type": "content_block_start", "index": 0, "content_block": block},
+        {"type": "content_block_delta", "index": 0, "delta": words if kind == "text" else query},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 900}},
+        {"type": "message_stop"},
+    ]
+    assert (Kind.COUNT_MISMATCH in kinds(capture_of(events))) is reported
