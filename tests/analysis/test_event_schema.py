@@ -105,6 +105,24 @@ def test_events_of_messages_out_of_order() -> None:
         assert codes(replace(capture, events=[*capture.events, event])) == {ViolationCode.EVENT_AFTER_DONE}
 
 
+def test_blocks_of_the_first_event_count_and_values_of_other_types_do_not() -> None:
+    capture = matrix(MESSAGES)
+    message = json.loads(capture.events[0].data)["message"]
+    for content in ([{"type": "text", "text": "Hi"}], [5]):
+        begun = changed(MESSAGES, "message_start", {"message": {**message, "content": content}})
+        assert codes(begun) == {ViolationCode.BLOCK_INDEX_REPEATED}
+    assert codes(changed(MESSAGES, "message_start", {"message": 5})) == set()
+    nowhere = changed(MESSAGES, "content_block_start", {"index": "0"})
+    assert codes(nowhere) >= {ViolationCode.BLOCK_INDEX_SKIPPED, ViolationCode.BLOCK_INDEX_UNKNOWN}
+    nameless = {"content_block": {"type": "tool_use", "id": "1", "input": {}}}
+    assert codes(changed(MESSAGES, "content_block_start", nameless)) >= {ViolationCode.FIELD_MISSING}
+
+
+def test_an_event_without_a_type_is_no_chunk() -> None:
+    [violation, *_] = schema_violations(changed(MESSAGES, "content_block_delta", {"type": None}))
+    assert violation.sentence == "An event has no field type."
+
+
 def test_calls_of_chat_have_ids_and_indexes_in_order() -> None:
     assert codes(matrix("vllm-frontend-0.23.0-si3/chat-tool_call_only")) >= {ViolationCode.CALL_WITHOUT_ID}
     assert codes(matrix("vllm-frontend-0.23.0-si3/chat-call_empty")) >= {ViolationCode.CALL_INDEX_SKIPPED}

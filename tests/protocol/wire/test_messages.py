@@ -141,6 +141,16 @@ def test_the_content_of_the_first_event_comes_before_the_blocks() -> None:
     assert fields(read([begun, more, FINISH, STOP])) == {"content": "It rains."}
 
 
+def test_values_of_other_types_are_left_out_and_text_beside_them_is_read() -> None:
+    no_block = {"type": "content_block_start", "index": 0, "content_block": 5}
+    stream = read(
+        [{"type": "message_start", "message": 5}, no_block, block("x", type="text", text="Hi"), STOP]
+    )
+    body = {"type": "message", "role": "assistant", "stop_reason": "end_turn"}
+    whole = read([{**body, "content": [5, {"type": "text", "text": "Hi"}]}], EventKind.BODY)
+    assert fields(stream) == fields(whole) == {"content": "Hi"}
+
+
 @pytest.mark.parametrize(
     ("payloads", "notice", "text"),
     [
