@@ -38,6 +38,8 @@ _FINISH_REASONS: Final = {
 }
 """Stop reasons by the names of chat; the others stay as they are."""
 _COUNT: Final = "output_tokens"
+_STOP_REASON: Final = "stop_reason"
+"""Each message has it; on chat it is a sign of vLLM."""
 _NO_INPUT: Final = "{}"
 """What a call of a stream starts with, whatever follows; in a body it is the arguments."""
 
@@ -93,7 +95,7 @@ class MessagesReader:
                 self._stopped(payload, index)
             case "message_delta":
                 delta = payload.get("delta")
-                self._finish(delta.get("stop_reason") if isinstance(delta, dict) else None, index)
+                self._finish(delta.get(_STOP_REASON) if isinstance(delta, dict) else None, index)
                 self._envelope(payload)
             case "message_stop":
                 stream.terminal_event = index
@@ -114,7 +116,7 @@ class MessagesReader:
             if isinstance(block, dict):
                 started = self._add(block, index)
                 self._deliver(started.input_field, started.input, index)
-        self._finish(payload.get("stop_reason"), index)
+        self._finish(payload.get(_STOP_REASON), index)
         self._envelope(payload)
 
     def _started(self, block: object, number: object, index: int) -> None:
@@ -187,7 +189,7 @@ class MessagesReader:
     def _envelope(self, message: Mapping[str, Any], *, counted: bool = True) -> None:
         """Later counts replace earlier ones; the first event comes before any output is `counted`."""
         stream = self.stream
-        stream.note_members(message)
+        stream.note_members({name: value for name, value in message.items() if name != _STOP_REASON})
         if isinstance(usage := message.get("usage"), dict):
             known = {key: count for key, count in usage.items() if count is not None}
             if not counted:

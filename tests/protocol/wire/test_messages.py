@@ -5,14 +5,16 @@ from typing import Any
 
 import pytest
 
-from inspector.capture.capture import Event, EventKind
+from inspector.capture.capture import Capture, Endpoint, Event, EventKind, Header
+from inspector.inspection.inspection import inspect
+from inspector.protocol.engines import UNKNOWN
 from inspector.protocol.wire.messages import MessagesReader
 from inspector.protocol.wire.stream import Stream
 
 USAGE = {"input_tokens": 120, "output_tokens": 0}
 START = {
     "type": "message_start",
-    "message": {"id": "msg_1", "model": "gpt-oss", "content": [], "usage": USAGE},
+    "message": {"id": "msg_1", "model": "gpt-oss", "content": [], "stop_reason": None, "usage": USAGE},
 }
 FINISH = {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 32}}
 STOP = {"type": "message_stop"}
@@ -101,6 +103,13 @@ def test_a_whole_body_is_what_its_stream_is() -> None:
     assert delivered.items() <= FIELDS.items()
     assert stream.choice(0).finish_reason == streamed.choice(0).finish_reason
     assert (stream.usage, stream.model) == (streamed.usage, streamed.model)
+
+
+def test_what_each_message_has_is_no_sign_of_a_server() -> None:
+    body = {"type": "message", "role": "assistant", "content": [], "stop_reason": "end_turn"}
+    for events in ([Event(json.dumps(body), None, "", EventKind.BODY)], [Event(json.dumps(START))]):
+        capture = Capture(header=Header(endpoint=Endpoint.MESSAGES), events=events)
+        assert inspect(capture).reading.engine is UNKNOWN
 
 
 @pytest.mark.parametrize(
