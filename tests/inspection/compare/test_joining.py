@@ -3,7 +3,8 @@
 import itertools
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from random import Random
+from typing import Any, NamedTuple
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from inspector.analysis.reading import read
 from inspector.capture.capture import Capture, End
 from inspector.capture.deltas import CONTENT
 from inspector.inspection.compare import JoinedBy, Outcome, compare, join, joined
+from inspector.inspection.compare.joining import Joined
 from inspector.inspection.inspection import inspect
 from tests.support.builtin import CAPTURES, COMPLETE_CHAT
 
@@ -106,38 +108,158 @@ def test_sequential_requests_are_joined_by_prompt_and_time_in_any_order(
         renamed(at(WHOLE, 5 * number, 1.5, request=request(number)), f"resp-{number}")
         for number in outer_order
     ]
-    pairs = list(join(inner, outer))
+    pairs = join(inner, outer)
     assert len(pairs) == 6
     for pair in pairs:
         assert inner_order[pair.server_side] == outer_order[pair.client_side]
         assert pair.by is JoinedBy.PROMPT
 
 
-TIMES = st.lists(st.tuples(st.integers(0, 4), st.integers(1, 4), st.integers(0, 1)), max_size=5)
-"""Beginning and length of requests in seconds, and which of two prompts they have."""
+TRACE = f"00-{'a' * 32}-{'b' * 16}-01"
 
 
-@given(TIMES, TIMES)
-def test_a_capture_has_one_partner_at_most_and_it_is_enclosed(
-    inner: list[tuple[int, int, int]], outer: list[tuple[int, int, int]]
+class Request(NamedTuple):
+    """A client's request, and how often the gateway asks the server: it gets an error until the last time."""
+
+    start: int
+    length: int
+    prompt: str
+    tries: int
+    in_trace: bool
+    keeps_id: bool
+
+
+REQUESTS = st.lists(
+    st.builds(
+        Request,
+        st.integers(0, 8),
+        st.integers(2, 8),
+        st.sampled_from("ab"),
+        st.integers(0, 2),
+        st.booleans(),
+        st.booleans(),
+    ),
+    max_size=6,
+)
+
+
+def recorded(requests: list[Request]) -> tuple[list[Capture], list[Capture], set[tuple[int, int]]]:
+    """What both taps record, and what belongs together."""
+    inner: list[Capture] = []
+    outer: list[Capture] = []
+    truth = set()
+    for number, request in enumerate(requests):
+        header = {
+            "request": {"prompt": request.prompt},
+            "traceparent": TRACE if request.in_trace else None,
+        }
+        for attempt in range(request.tries):
+            length = request.length / request.tries
+            capture = at(WHOLE, request.start + attempt * length, length, **header)
+            truth.add((len(inner), number))
+            if attempt < request.tries - 1:
+                inner.append(failing(capture))
+            else:
+                inner.append(renamed(capture, f"{'chatcmpl' if request.keeps_id else 'inner'}-{number}"))
+        capture = renamed(at(WHOLE, request.start, request.length, **header), f"chatcmpl-{number}")
+        outer.append(capture if request.tries else failing(capture))
+    return inner, outer, truth
+
+
+def failing(capture: Capture) -> Capture:
+    return replace(capture, header=replace(capture.header, status=503), events=capture.events[:0])
+
+
+@given(REQUESTS, st.randoms(use_true_random=False))
+def test_only_captures_of_one_request_are_joined_in_whatever_order(
+    requests: list[Request], random: Random
 ) -> None:
-    def recorded(times: list[tuple[int, int, int]], side: str) -> list[Capture]:
-        return [
-            renamed(at(WHOLE, start, length, request={"prompt": f"{prompt}"}), f"{side}-{number}")
-            for number, (start, length, prompt) in enumerate(times)
-        ]
-
-    pairs = list(join(recorded(inner, "chatcmpl"), recorded(outer, "resp")))
-    for places in ([pair.server_side for pair in pairs], [pair.client_side for pair in pairs]):
+    inner, outer, truth = recorded(requests)
+    pairs = {(pair.server_side, pair.client_side): pair.by for pair in join(inner, outer)}
+    assert pairs.keys() <= truth
+    for places in zip(*pairs, strict=True):
         assert len(places) == len(set(places))
-    for pair in pairs:
-        start, length, prompt = inner[pair.server_side]
-        outer_start, outer_length, outer_prompt = outer[pair.client_side]
-        assert prompt == outer_prompt
-        assert outer_start <= start
-        assert start + length <= outer_start + outer_length
-    if len(inner) == len(outer) == 1 and inner == outer:
-        assert len(pairs) == 1
+    inner_order, outer_order = list(range(len(inner))), list(range(len(outer)))
+    random.shuffle(inner_order)
+    random.shuffle(outer_order)
+    again = join([inner[place] for place in inner_order], [outer[place] for place in outer_order])
+    assert {
+        (inner_order[pair.server_side], outer_order[pair.client_side]): pair.by for pair in again
+    } == pairs
+
+
+def test_what_a_gateway_asked_again_is_joined_with_the_answer() -> None:
+    """The error before it was not for the client."""
+    request = {"prompt": "hello"}
+    refused = failing(at(WHOLE, 10.0, 0.5, request=request))
+    answered = renamed(at(WHOLE, 10.6, 1.0, request=request), "chatcmpl-again")
+    outer = renamed(at(WHOLE, 9.9, 2.0, request=request), "resp-1")
+    assert join([refused, answered], [outer]) == [Joined(1, 0, JoinedBy.PROMPT)]
+    assert join([refused], [outer]) == []
+    assert join([refused], [failing(outer)]) == [Joined(0, 0, JoinedBy.PROMPT)]
+
+
+def test_a_response_that_a_gateway_made_of_several_is_none_of_them() -> None:
+    """It ran a tool, and asked again with the result."""
+    texts = ("hello", "Paris: 20 degrees")
+    inner = [
+        at(
+            WHOLE,
+            10.0 + number,
+            0.9,
+            request={"messages": [{"content": text} for text in texts[: number + 1]]},
+        )
+        for number in range(2)
+    ]
+    outer = at(WHOLE, 9.9, 2.5, request={"messages": [{"content": texts[0]}]})
+    assert join([inner[0], renamed(inner[1], "chatcmpl-2")], [outer]) == []
+    assert join(inner[:1], [outer]) == [Joined(0, 0, JoinedBy.RESPONSE)]
+
+
+def test_a_response_that_is_on_both_sides_fits_no_other() -> None:
+    """Clocks a minute apart, a prompt each minute: IDs contradict what the times say."""
+    request = {"prompt": "hello"}
+    inner = [renamed(at(WHOLE, 1.0 + 20 * n, 1.0, request=request), f"chatcmpl-{n}") for n in range(2)]
+    outer = [renamed(at(WHOLE, 20.9 + 20 * n, 1.2, request=request), f"chatcmpl-{n}") for n in range(2)]
+    assert join(inner, outer) == []
+
+
+def test_sides_that_were_swapped_are_not_joined() -> None:
+    """The client's request is open a little longer at both ends, which no clock explains."""
+    inner, outer = at(WHOLE, 10.0, 2.0), at(without_event(WHOLE, 3), 9.99, 2.02)
+    assert join([outer], [inner]) == []
+    assert joined(outer, inner) is None
+    assert len(join([inner], [outer])) == 1
+
+
+def test_a_copy_of_a_capture_is_not_its_other_side() -> None:
+    assert joined(at(WHOLE, 10.0, 2.0), at(without_event(WHOLE, 3), 10.0, 2.0)) is None
+
+
+def test_the_labs_recordings_of_other_scripts_are_not_joined() -> None:
+    def of_lab(script: str, **lab: str) -> Capture:
+        return at(WHOLE, 10.0, 2.0, extra={"lab": {"script": script, "stream_interval": 1, **lab}})
+
+    assert joined(of_lab("plain"), of_lab("plain", through="a gateway")) is JoinedBy.LAB
+    assert joined(of_lab("other"), of_lab("plain", through="a gateway")) is None
+
+
+@given(st.sampled_from(("2026-11-25T10:00:10", "9999-12-31T23:59:59.99+00:00", "0001-01-01", "", "noon")))
+def test_any_time_can_be_read(started_at: str) -> None:
+    capture = at(WHOLE, 10.0, 0.001)
+    other = replace(capture, header=replace(capture.header, started_at=started_at))
+    nested: Any = "hello"
+    for _ in range(900):
+        nested = [nested]
+    other = replace(other, header=replace(other.header, request={"prompt": nested}))
+    for inner, outer in itertools.product((capture, other), repeat=2):
+        assert len(join([inner], [outer])) <= 1
+        assert joined(inner, outer) is None
+
+
+def test_a_request_of_unknown_length_is_not_joined() -> None:
+    unknown = replace(at(WHOLE, 10.0, 0.0), end=End(at_s=None, cut=False))
+    assert join([unknown], [at(WHOLE, 9.9, 1.0)]) == []
 
 
 def test_simultaneous_equal_prompts_are_not_joined() -> None:
@@ -145,5 +267,5 @@ def test_simultaneous_equal_prompts_are_not_joined() -> None:
     request = {"messages": [{"role": "user", "content": "hello"}]}
     inner = [renamed(at(WHOLE, 10.0 + i / 10, 1.0, request=request), f"chatcmpl-{i}") for i in range(2)]
     outer = [renamed(at(WHOLE, 9.9, 3.0, request=request), f"resp-{i}") for i in range(2)]
-    assert list(join(inner, outer)) == []
-    assert list(itertools.islice(join(inner[:1], outer[:1]), 1))
+    assert join(inner, outer) == []
+    assert len(join(inner[:1], outer[:1])) == 1
