@@ -130,7 +130,7 @@ def between_taps(gateway: Gateway, script: str) -> Iterator[tuple[Capture, Captu
 @pytest.mark.parametrize(
     ("script", "sentence"),
     [
-        ("plain", "agentic-api passed the response on as it came."),
+        ("plain", "agentic-api passed the response on with the same texts."),
         (
             "half_character_at_end",
             "The gateway turned the response into an error: invalid request: completed message part "

@@ -40,7 +40,7 @@ def test_what_passes_unchanged_and_what_does_not(tmp_path: Path) -> None:
     sides = ["--server-side", str(tmp_path / "behind/*.jsonl"), "--client-side"]
     passed = inspector("compare", *sides, str(tmp_path / "before/*.jsonl"))
     assert passed.returncode == 0, passed.stderr
-    assert b"The gateway passed the response on as it came." in passed.stdout
+    assert b"The gateway passed the response on with the same texts." in passed.stdout
     assert passed.stdout.decode().splitlines()[-1] == "1 response passed the gateway; it changed 0."
 
     text = (tmp_path / "before/a.jsonl").read_text("utf-8")

@@ -1,10 +1,12 @@
 """Compares the response that a gateway received with the response that it sent on, field by field."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from inspector.analysis.reading import ChoiceReading, Reading
+from inspector.capture.capture import ClosedBy
 from inspector.capture.formats import clip
 from inspector.protocol.wire.stream import loads
 
@@ -45,44 +47,87 @@ class Passing:
 def passing(received: Reading, sent: Reading) -> Passing:
     """Compare the response that a gateway received with what it sent on.
 
-    Token IDs and Harmony messages that the gateway leaves out are named and are no loss of text.
+    Token IDs and Harmony messages that the gateway leaves out are named and are no loss of text. What a side
+    lacks because its recording ended there, or its client left, is not the gateway's doing.
     """
     errors, sent_errors = _errors(received), _errors(sent)
-    if sent_errors and not errors:
+    received_to_end = _is_whole(received) or _left_by_client(received)
+    sent_to_end = _is_whole(sent)
+    if sent_errors and not errors and received_to_end:
         return Passing(PassingOutcome.ERROR, clip(sent_errors[0], _SHOWN))
-    texts, sent_texts = (side.choice.delivered().by_field() for side in (received, sent))
+    texts, sent_texts = _texts(received), _texts(sent)
+    other_endpoint = received.spec is not sent.spec
     differing = {
         name: (before, after)
         for name in {**texts, **sent_texts}
         if (before := texts.get(name, "")) != (after := sent_texts.get(name, ""))
-        and not (received.spec is not sent.spec and _same_json(before, after))
+        and not (other_endpoint and ".arguments" in name and _same_json(before, after))
+        and not (not sent_to_end and before.startswith(after))
+        and not (not received_to_end and after.startswith(before))
     }
     words = [_field_words(name, *pair) for name, pair in differing.items()]
-    if errors and not sent_errors:
-        words.insert(0, "the server's error is not passed on")
-    elif not errors and (end := _end(received, sent)) != (sent_end := _end(sent, received)):
-        words.append(f"end: {end}, sent on as {sent_end}")
-    evidence = "" if sent_errors else _lost_evidence(received.choice, sent.choice)
+    if errors and not sent_errors and sent_to_end:
+        words.insert(0, "the error is not passed on")
+    elif not errors and received_to_end and sent_to_end:
+        words += _other_ends(received, sent)
+    notes = [] if sent_errors or not sent_to_end else _lost_evidence(received.choice, sent.choice)
+    if not (received_to_end and sent_to_end):
+        notes.append("compared as far as both were recorded")
     if not words:
-        return Passing(PassingOutcome.SAME, evidence)
-    words += [evidence] if evidence else []
+        return Passing(PassingOutcome.SAME, "; ".join(notes))
     lost = all(_is_part(after, before) for before, after in differing.values())
     outcome = PassingOutcome.LOST if lost and (differing or errors) else PassingOutcome.CHANGED
-    return Passing(outcome, "; ".join(words))
+    return Passing(outcome, "; ".join(words + notes))
 
 
-def _lost_evidence(received: ChoiceReading, sent: ChoiceReading) -> str:
+def _is_whole(reading: Reading) -> bool:
+    """Whether the recording goes to the end of the response, or to where its server broke it off."""
+    if reading.unread:
+        return False
+    if reading.stream.terminal_event is not None or reading.stream.bodies:
+        return True
+    return reading.end is not None and not reading.end.stopped and reading.end.closed_by is None
+
+
+def _left_by_client(reading: Reading) -> bool:
+    """On the server's side the client is the gateway."""
+    return reading.end is not None and reading.end.closed_by is ClosedBy.CLIENT and not reading.unread
+
+
+def _texts(reading: Reading) -> dict[str, str]:
+    """Delivered texts by field, of each choice."""
+    return {
+        f"{name}{_of_choice(choice)}": text
+        for choice in reading.choices
+        for name, text in choice.delivered().by_field().items()
+    }
+
+
+def _of_choice(choice: ChoiceReading) -> str:
+    return f" of choice {choice.index}" if choice.index else ""
+
+
+def _lost_evidence(received: ChoiceReading, sent: ChoiceReading) -> list[str]:
     if received.has_ids and not sent.has_ids:
-        return "token IDs are not passed on"
+        return ["token IDs are not passed on"]
     if received.rebuilt is not None and sent.rebuilt is None:
-        return "Harmony messages are not passed on"
-    return ""
+        return ["Harmony messages are not passed on"]
+    return []
 
 
-def _end(reading: Reading, other: Reading) -> str:
-    """The end of a response; where the two sides are different endpoints, what it means."""
-    reason = reading.choice.finish_reason or "none"
-    return reason if reading.spec is other.spec else _ENDS.get(reason, reason)
+def _other_ends(received: Reading, sent: Reading) -> Iterator[str]:
+    """The ends that differ; where the two sides are different endpoints, by what they mean."""
+    meanings = _ENDS if received.spec is not sent.spec else {}
+    before, after = (
+        {
+            _of_choice(choice): meanings.get(end := choice.finish_reason or "none", end)
+            for choice in side.choices
+        }
+        for side in (received, sent)
+    )
+    for choice in {**before, **after}:
+        if before.get(choice, "none") != after.get(choice, "none"):
+            yield f"end{choice}: {before.get(choice, 'none')}, sent on as {after.get(choice, 'none')}"
 
 
 def _errors(reading: Reading) -> list[str]:
@@ -90,7 +135,9 @@ def _errors(reading: Reading) -> list[str]:
     status = reading.header.status or 200
     if not errors and status >= 400:
         errors = [f"HTTP {status}"]
-    if not errors and reading.end is not None and reading.end.cut:
+    end = reading.end
+    broken = end is not None and end.cut and not end.stopped and end.closed_by is None
+    if not errors and broken and reading.stream.terminal_event is None:
         errors = ["the connection was closed before the response ended"]
     return errors
 

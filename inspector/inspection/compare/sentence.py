@@ -101,7 +101,7 @@ def judge_gateway(left: Inspection, right: Inspection, passed: Passing, joined_b
     of_server = left.verdict
     match passed.outcome:
         case PassingOutcome.SAME:
-            at = f"{name} passed the response on as it came"
+            at = f"{name} passed the response on with the same texts"
             words = f" ({passed.words})" if passed.words else ""
             server = "" if of_server.level is Level.CLEAN else f" Before it: {of_server.sentence}"
             sentence = f"{at}{words}.{server}"
@@ -113,10 +113,7 @@ def judge_gateway(left: Inspection, right: Inspection, passed: Passing, joined_b
             sentence = f"{name} changed the response: {passed.words}."
         case _:
             assert_never(passed.outcome)
-    why = (
-        f"Both captures are of one response, joined by {joined_by}: left as the gateway received it, "
-        "right as it sent it on."
-    )
+    why = f"Joined by {joined_by}: left as the gateway received the response, right as it sent it on."
     if passed.outcome is not PassingOutcome.SAME:
         why += f" What the server sent: {of_server.sentence}"
     same = passed.outcome is PassingOutcome.SAME

@@ -87,7 +87,7 @@ def test_a_loss_of_the_server_is_not_the_gateways() -> None:
         inspect(at(lossy, 10.0, 2.0)), inspect(at(lossy, 9.9, 2.2)), joined_by=JoinedBy.PROMPT
     )
     assert comparison.same
-    assert "passed the response on as it came" in comparison.sentence
+    assert "passed the response on with the same texts" in comparison.sentence
     assert comparison.level is Level.ERROR  # the server's
 
 
