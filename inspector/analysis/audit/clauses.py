@@ -61,10 +61,10 @@ LOSSES: Final = (Kind.MISROUTED, *_LOST)
 """The order in which a clause mentions losses."""
 
 
-def aborted(
+def error_clause(
     words: str, *, status: int | None, code: int | None = None, streamed: bool = True, parsing: bool = False
 ) -> str:
-    """What the server did with its error, as a clause after "the server".
+    """What became of the response with an error, by what arrived: a gateway may have sent it.
 
     `status` is that of an answer with an error status; `code` the one that an error body has, for a capture
     without status. An error of the server's parser (`parsing`) is not the request's fault, although vLLM sends
@@ -73,11 +73,9 @@ def aborted(
     quoted = f"“{words.rstrip('.')}”"
     http_code = code if status is None else status
     if http_code is not None:
-        verb = "rejected the request" if http_code < 500 and not parsing else "failed"
-        return f"{verb} ({'code' if status is None else 'HTTP'} {http_code}): {quoted}"
-    return (
-        f"aborted the stream: {quoted}" if streamed else f"returned an error instead of a response: {quoted}"
-    )
+        verb = "was rejected" if http_code < 500 and not parsing else "failed"
+        return f"the request {verb} ({'code' if status is None else 'HTTP'} {http_code}): {quoted}"
+    return f"the stream ended with an error: {quoted}" if streamed else f"the response is an error: {quoted}"
 
 
 def loss_clauses(errors: Sequence[Finding]) -> list[str]:
@@ -282,7 +280,7 @@ def _special_token(findings: Sequence[Finding]) -> str:
 
 
 def _server_error(findings: Sequence[Finding]) -> str:
-    return f"the server {aborted(findings[0].delivered or '', status=None)}"
+    return error_clause(findings[0].delivered or "", status=None)
 
 
 def _aborted(findings: Sequence[Finding]) -> str:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, assert_never
 from inspector.analysis.audit.clauses import (
     LOSSES,
     NEUTRAL,
-    aborted,
+    error_clause,
     loss_clauses,
     model_clause,
     warning_clause,
@@ -285,8 +285,8 @@ def _errors(
         streamed = reported[0].event_start not in reading.stream.bodies
         code = None if streamed else _code_of_body(server_errors)
         parsing = any(finding.code in _BY_PARSER for finding in errors)
-        words = aborted(clipped, status=error_status, code=code, streamed=streamed, parsing=parsing)
-        statements.append(Clause(f"the server {words}", tuple(reported)))
+        words = error_clause(clipped, status=error_status, code=code, streamed=streamed, parsing=parsing)
+        statements.append(Clause(words, tuple(reported)))
     for neutral, clause_words in NEUTRAL.items():
         if group := tuple(error for error in errors if error.code is neutral):
             statements.append(Clause(clause_words(group), group))
@@ -296,9 +296,8 @@ def _errors(
     text = text or [finding for finding in errors if finding.kind is Kind.INVALID_TOOL_ARGUMENTS]
     if lost := loss_clauses(text):
         sender = "the server" if reading.gateway is None else "the server or the proxy"
-        subject = "it also" if reported else sender
         text.sort(key=lambda finding: LOSSES.index(finding.kind) if finding.kind in LOSSES else len(LOSSES))
-        statements.append(Clause(f"{subject} {joined(lost[:_SHOWN])}", tuple(text)))
+        statements.append(Clause(f"{sender} {joined(lost[:_SHOWN])}", tuple(text)))
     prompt = [finding for finding in errors if finding.code is Code.PROMPT_REJECTED]
     if prompt:
         statements.append(Clause("the prompt breaks the format before the completion begins", tuple(prompt)))

@@ -203,13 +203,13 @@ def explain(finding: Finding) -> str:
                 f"{facts.limit:,} tokens and no output item."
             )
         case Code.SERVER_ERROR:
-            return f"The server reported an error: {quote((finding.delivered or '').rstrip('.'), 200)}."
+            return f"The response reports an error: {quote((finding.delivered or '').rstrip('.'), 200)}."
         case Code.CUT:
             return f"The connection ended before {facts.detail}{_words(facts)}."
         case Code.CLOSED_BY_CLIENT | Code.CLOSED_BY_RECORDER:
             return f"{_upper(closed_words(facts))} before {facts.detail}."
         case Code.CUT_AFTER_ERROR:
-            return f"The connection was closed after the server's error{_words(facts)}."
+            return f"The connection was closed after the error{_words(facts)}."
         case Code.INCOMPLETE:
             return f"The server reports the response as incomplete: {facts.reason or 'no reason given'}."
         case Code.LIMIT_REACHED:

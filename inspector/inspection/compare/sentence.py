@@ -366,7 +366,7 @@ def _clauses(errors: Sequence[Finding]) -> str:
     clauses = loss_clauses(errors)
     kinds = {finding.kind for finding in errors}
     if Kind.SERVER_ERROR in kinds:
-        clauses.append("aborted with an error")
+        clauses.append("sent an error")
     if Kind.DISCONNECTED in kinds:
         clauses.append("closed the connection early")
     if errors and not clauses:

@@ -133,7 +133,7 @@ def test_an_error_that_the_server_told_comes_first() -> None:
         end=CLOSED,
     )
     assert inspect(capture).verdict.sentence == (
-        "The server failed (HTTP 500): “Unknown role: assistantary”. The model wrote a header that Harmony "
+        "The request failed (HTTP 500): “Unknown role: assistantary”. The model wrote a header that Harmony "
         "does not allow (not sent)."
     )
 
@@ -145,20 +145,20 @@ MISPARSED = "Unexpected token 12606 while expecting start token 200006"
 @pytest.mark.parametrize(
     ("status", "error", "sentence"),
     [
-        (400, {"message": REFUSED}, f"The server rejected the request (HTTP 400): “{REFUSED}”."),
+        (400, {"message": REFUSED}, f"The request was rejected (HTTP 400): “{REFUSED}”."),
         (
             None,
             {"message": REFUSED, "code": 400},
-            f"The server rejected the request (code 400): “{REFUSED}”.",
+            f"The request was rejected (code 400): “{REFUSED}”.",
         ),
-        (None, {"message": REFUSED, "code": 503}, f"The server failed (code 503): “{REFUSED}”."),
+        (None, {"message": REFUSED, "code": 503}, f"The request failed (code 503): “{REFUSED}”."),
         (
             None,
             {"message": REFUSED, "code": 7},
-            f"The server returned an error instead of a response: “{REFUSED}”.",
+            f"The response is an error: “{REFUSED}”.",
         ),
-        (400, {"message": MISPARSED}, f"The server failed (HTTP 400): “{MISPARSED}”."),
-        (None, {"message": MISPARSED, "code": 400}, f"The server failed (code 400): “{MISPARSED}”."),
+        (400, {"message": MISPARSED}, f"The request failed (HTTP 400): “{MISPARSED}”."),
+        (None, {"message": MISPARSED, "code": 400}, f"The request failed (code 400): “{MISPARSED}”."),
     ],
 )
 def test_an_error_without_a_stream_aborted_none(

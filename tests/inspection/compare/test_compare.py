@@ -69,7 +69,7 @@ def asked(capture: Capture, **request: Any) -> Capture:
             "chat-unknown-role-swallowed-vllm-0.32.0",
             Outcome.DELIVERY,
             "The tokens are the same up to token 10, where 0.13.0 stops; only 0.13.0 lost 1 token of "
-            "the reasoning and aborted with an error.",
+            "the reasoning and sent an error.",
         ),
         (
             "chat-unexpected-token-200002-vllm-0.13.0",
@@ -439,6 +439,6 @@ def test_a_side_that_failed_before_its_first_token_leaves_nothing_to_compare() -
         Outcome.UNKNOWN,
         "The left server delivered nothing, so there is nothing to compare.",
     )
-    assert comparison.why.startswith("Left: The server rejected the request (HTTP 400)")
+    assert comparison.why.startswith("Left: The request was rejected (HTTP 400)")
     both_failed = compare(inspect(refused), inspect(refused))
     assert both_failed.sentence == "Neither server delivered anything, so there is nothing to compare."
