@@ -7,6 +7,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -121,7 +122,9 @@ def pass_on(
                         client=client,
                         body=_body(gateway, capture),
                     )
-                    yield key, _judged(capture, sent, asked=upstream.asked)
+                    if not upstream.asked:
+                        sent = _not_asked(sent)
+                    yield key, _judged(capture, sent)
 
 
 def _body(gateway: Gateway, capture: Capture) -> Callable[..., dict[str, Any]]:
@@ -138,13 +141,15 @@ def _body(gateway: Gateway, capture: Capture) -> Callable[..., dict[str, Any]]:
     return body
 
 
-def _judged(received: Capture, sent: Capture, *, asked: bool) -> Sent:
+def _not_asked(sent: Capture) -> Capture:
+    lab = {**sent.header.extra["lab"], "asked": False}
+    return replace(sent, header=replace(sent.header, extra={**sent.header.extra, "lab": lab}))
+
+
+def _judged(received: Capture, sent: Capture) -> Sent:
     result = passing(read(received), read(sent))
-    outcome = result.outcome
-    if outcome is PassingOutcome.ERROR and not asked:
-        outcome = PassingOutcome.REJECTED
-    row = f"{outcome.value}: {result.words}" if result.words else outcome.value
-    return Sent(row, None if outcome is PassingOutcome.SAME else sent)
+    row = f"{result.outcome.value}: {result.words}" if result.words else result.outcome.value
+    return Sent(row, None if result.outcome is PassingOutcome.SAME else sent)
 
 
 def record(

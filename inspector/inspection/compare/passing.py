@@ -54,7 +54,8 @@ def passing(received: Reading, sent: Reading) -> Passing:
     received_to_end = _is_whole(received) or _left_by_client(received)
     sent_to_end = _is_whole(sent)
     if sent_errors and not errors and received_to_end:
-        return Passing(PassingOutcome.ERROR, clip(sent_errors[0], _SHOWN))
+        outcome = PassingOutcome.ERROR if _asked(sent) else PassingOutcome.REJECTED
+        return Passing(outcome, clip(sent_errors[0], _SHOWN))
     texts, sent_texts = _texts(received), _texts(sent)
     other_endpoint = received.spec is not sent.spec
     differing = {
@@ -78,6 +79,12 @@ def passing(received: Reading, sent: Reading) -> Passing:
     lost = all(_is_part(after, before) for before, after in differing.values())
     outcome = PassingOutcome.LOST if lost and (differing or errors) else PassingOutcome.CHANGED
     return Passing(outcome, "; ".join(words + notes))
+
+
+def _asked(sent: Reading) -> bool:
+    """Whether the gateway asked the server at all; only the lab can say that it did not."""
+    lab = sent.header.extra.get("lab")
+    return not isinstance(lab, dict) or lab.get("asked") is not False
 
 
 def _is_whole(reading: Reading) -> bool:

@@ -105,7 +105,9 @@ def judge_gateway(left: Inspection, right: Inspection, passed: Passing, joined_b
             words = f" ({passed.words})" if passed.words else ""
             server = "" if of_server.level is Level.CLEAN else f" Before it: {of_server.sentence}"
             sentence = f"{at}{words}.{server}"
-        case PassingOutcome.ERROR | PassingOutcome.REJECTED:
+        case PassingOutcome.REJECTED:
+            sentence = f"{name} rejected the request without asking the server: {passed.words}."
+        case PassingOutcome.ERROR:
             sentence = f"{name} turned the response into an error: {passed.words}."
         case PassingOutcome.LOST:
             sentence = f"{name} lost a part of the response: {passed.words}."
@@ -113,9 +115,9 @@ def judge_gateway(left: Inspection, right: Inspection, passed: Passing, joined_b
             sentence = f"{name} changed the response: {passed.words}."
         case _:
             assert_never(passed.outcome)
-    why = f"Joined by {joined_by}: left as the gateway received the response, right as it sent it on."
+    why = f"Joined by {joined_by}: left from the server, right from the gateway."
     if passed.outcome is not PassingOutcome.SAME:
-        why += f" What the server sent: {of_server.sentence}"
+        why += f" The server's response: {of_server.sentence}"
     same = passed.outcome is PassingOutcome.SAME
     return Judgement(Outcome.SAME if same else Outcome.DELIVERY, sentence, why)
 

@@ -149,7 +149,7 @@ def recorded(requests: list[Request]) -> tuple[list[Capture], list[Capture], set
     outer: list[Capture] = []
     truth = set()
     for number, request in enumerate(requests):
-        header = {
+        header: dict[str, Any] = {
             "request": {"prompt": request.prompt},
             "traceparent": TRACE if request.in_trace else None,
         }

@@ -145,3 +145,10 @@ def test_an_error_that_is_not_sent_on_is_lost() -> None:
     events = [event for event in capture.events if '"error"' not in event.data]
     result = passed(capture, events)
     assert result == Passing(PassingOutcome.LOST, "the error is not passed on")
+
+
+def test_a_request_that_the_lab_knows_was_not_passed_on_is_rejected() -> None:
+    capture = GOOD[CHATS[0]]
+    header = replace(capture.header, status=400, extra={"lab": {"through": "a gateway", "asked": False}})
+    sent = replace(capture, header=header, events=[])
+    assert passing(read(capture), read(sent)) == Passing(PassingOutcome.REJECTED, "HTTP 400")
