@@ -5,7 +5,7 @@ that its request to the server is open only while the client's is; clocks of two
 """
 
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -95,9 +95,15 @@ def join(server_side: Sequence[Capture], client_side: Sequence[Capture]) -> list
         [facts for place, capture in enumerate(captures) if (facts := _facts(capture, place)) is not None]
         for captures in (server_side, client_side)
     ]
-    # Captures whose response or trace is on both sides fit no others, whatever a weaker key says.
-    values = {by: [{facts.keys[by] for facts in side} for side in sides] for by in _KEYS}
-    shared = {by: set.intersection(*of_sides) - {None} for by, of_sides in values.items()}
+    # Captures whose response or trace is on both sides fit no others, whatever a weaker key says. An ID that
+    # several responses of a side have names none of them.
+    counts = {by: [Counter(facts.keys[by] for facts in side) for side in sides] for by in _KEYS}
+    shared: dict[JoinedBy, Set[Hashable]] = {
+        by: (left.keys() & right.keys()) - {None} for by, (left, right) in counts.items()
+    }
+    shared[JoinedBy.RESPONSE] -= {
+        name for side in counts[JoinedBy.RESPONSE] for name, count in side.items() if count > 1
+    }
     longer: dict[int, list[_Facts]] = defaultdict(list)
     for facts in sorted(sides[0], key=_START):
         for prompt in facts.prompts[:-1]:

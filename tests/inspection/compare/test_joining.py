@@ -224,6 +224,14 @@ def test_a_response_that_is_on_both_sides_fits_no_other() -> None:
     assert join(inner, outer) == []
 
 
+def test_an_id_of_several_responses_names_none() -> None:
+    """Some servers always send one ID, and their gateways send it on for some of their endpoints only."""
+    inner = [at(WHOLE, 10.0 + n, 2.0, request={"prompt": f"{n}"}) for n in range(3)]
+    outer = [at(WHOLE, 9.9 + n, 2.2, request={"prompt": f"{n}"}) for n in range(3)]
+    outer[0] = renamed(outer[0], "msg-0")
+    assert join(inner, outer) == [Joined(n, n, JoinedBy.PROMPT) for n in range(3)]
+
+
 def test_sides_that_were_swapped_are_not_joined() -> None:
     """The client's request is open a little longer at both ends, which no clock explains."""
     inner, outer = at(WHOLE, 10.0, 2.0), at(without_event(WHOLE, 3), 9.99, 2.02)
