@@ -42,6 +42,7 @@ def comparison_row(comparison: Comparison) -> dict[str, Any]:
             "outcome": comparison.passing.outcome.value,
             "words": comparison.passing.words,
             "joined_by": comparison.joined_by,
+            "server_side": "left" if comparison.server_side is comparison.left else "right",
         },
         "tokens": {
             key: None if counts is None else getattr(counts, key)

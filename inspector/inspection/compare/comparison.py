@@ -93,16 +93,18 @@ class Comparison:
     sentence: str
     why: str
     joined_by: JoinedBy | None = None
-    """By what both are known to be one response, left behind a gateway and right before it; None for two."""
+    """By what both are known to be one response, one behind a gateway and one before it; None for two."""
     passing: Passing | None = None
     """What the gateway made of it."""
+    server_side: Inspection | None = None
+    """The one that was recorded between gateway and server."""
 
     @property
     def level(self) -> Level:
         """How bad: an error when a server alone is at fault, a warning when the sides differ otherwise."""
-        if self.passing is not None:
+        if self.passing is not None and self.server_side is not None:
             passed_on = self.passing.outcome is PassingOutcome.SAME
-            return self.left.verdict.level if passed_on else Level.ERROR
+            return self.server_side.verdict.level if passed_on else Level.ERROR
         if self.outcome is Outcome.UNKNOWN:
             return Level.UNKNOWN
         if self.outcome is Outcome.DELIVERY and (self.findings.errors_left or self.findings.errors_right):

@@ -20,9 +20,12 @@ def compare(left: Inspection, right: Inspection, *, joined_by: JoinedBy | None =
     """Compare `right` with `left`, token by token where both sides have IDs.
 
     `joined_by` says that both are one response, left behind a gateway and right before it; without it,
-    that is known only where the captures show it.
+    that is known only where the captures show it, in whatever order.
     """
-    joined_by = joined_by or joined(left.capture, right.capture)
+    server_side, client_side = left, right
+    if joined_by is None and (joined_by := joined(left.capture, right.capture)) is None:
+        joined_by = joined(right.capture, left.capture)
+        server_side, client_side = right, left
     left_choices = {choice.index: choice for choice in left.reading.choices}
     right_choices = {choice.index: choice for choice in right.reading.choices}
     choices = tuple(
@@ -35,8 +38,10 @@ def compare(left: Inspection, right: Inspection, *, joined_by: JoinedBy | None =
     judgement = judge(Pair(left=left, right=right, choices=choices, findings=findings, settings=settings))
     passed = None
     if joined_by is not None:
-        passed = passing(left.reading, right.reading)
-        judgement = judge_gateway(left, right, passed, joined_by)
+        passed = passing(server_side.reading, client_side.reading)
+        judgement = judge_gateway(
+            server_side, client_side, passed, joined_by, server_first=server_side is left
+        )
     return Comparison(
         left=left,
         right=right,
@@ -49,6 +54,7 @@ def compare(left: Inspection, right: Inspection, *, joined_by: JoinedBy | None =
         why=judgement.why,
         joined_by=joined_by,
         passing=passed,
+        server_side=None if passed is None else server_side,
     )
 
 

@@ -209,7 +209,8 @@ def _facts(capture: Capture, place: int) -> _Facts | None:
     first = list(_first_objects(capture))
     failed = (header.status or 200) >= _HTTP_ERROR or bool(first and first[0].get("error"))
     keys: dict[JoinedBy, Hashable] = {
-        JoinedBy.RESPONSE: next(_response_ids(first), None),
+        # A response that is fetched again has its ID, and the request no prompt.
+        JoinedBy.RESPONSE: next(((name, bool(texts)) for name in _response_ids(first)), None),
         JoinedBy.TRACE: (trace, texts[-1]) if trace and texts else None,
         JoinedBy.PROMPT: tuple(texts) or None,
     }

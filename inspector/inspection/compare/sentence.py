@@ -94,11 +94,18 @@ def judge(pair: Pair) -> Judgement:
     return Judgement(Outcome.DELIVERY, f"{subject}; {_delivery_words(pair)}.", _delivery_why(pair))
 
 
-def judge_gateway(left: Inspection, right: Inspection, passed: Passing, joined_by: JoinedBy) -> Judgement:
+def judge_gateway(
+    server_side: Inspection,
+    client_side: Inspection,
+    passed: Passing,
+    joined_by: JoinedBy,
+    *,
+    server_first: bool,
+) -> Judgement:
     """At which hop a response of which both sides of a gateway are known lost something."""
-    gateway = right.reading.gateway
+    gateway = client_side.reading.gateway
     name = "The gateway" if gateway is None else gateway.label
-    of_server = left.verdict
+    of_server = server_side.verdict
     match passed.outcome:
         case PassingOutcome.SAME:
             at = f"{name} passed the response on with the same texts"
@@ -115,7 +122,8 @@ def judge_gateway(left: Inspection, right: Inspection, passed: Passing, joined_b
             sentence = f"{name} changed the response: {passed.words}."
         case _:
             assert_never(passed.outcome)
-    why = f"Joined by {joined_by}: left from the server, right from the gateway."
+    left, right = ("server", "gateway") if server_first else ("gateway", "server")
+    why = f"Joined by {joined_by}: left from the {left}, right from the {right}."
     if passed.outcome is not PassingOutcome.SAME:
         why += f" The server's response: {of_server.sentence}"
     same = passed.outcome is PassingOutcome.SAME

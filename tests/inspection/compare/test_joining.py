@@ -16,6 +16,7 @@ from inspector.capture.deltas import CONTENT
 from inspector.inspection.compare import JoinedBy, Outcome, compare, join, joined
 from inspector.inspection.compare.joining import Joined
 from inspector.inspection.inspection import inspect
+from inspector.views.comparison_rows import comparison_row
 from tests.support.builtin import CAPTURES, COMPLETE_CHAT
 
 WHOLE = CAPTURES[COMPLETE_CHAT]
@@ -79,6 +80,19 @@ def test_a_comparison_says_that_the_gateway_lost_it_though_only_the_server_side_
     assert comparison.sentence.startswith("The gateway lost a part of the response: content: ")
     assert comparison.level is Level.ERROR
     assert not comparison.same
+
+
+def test_the_order_of_the_sides_does_not_move_the_fault() -> None:
+    """The gateway keeps the token IDs, so that a loss looks like that of one of two servers."""
+    lossy = [
+        event._replace(data=event.data.replace('"content":"Hello"', '"content":""')) for event in WHOLE.events
+    ]
+    inner, outer = inspect(at(WHOLE, 10.0, 2.0)), inspect(replace(at(WHOLE, 9.9, 2.2), events=lossy))
+    there, back = compare(inner, outer), compare(outer, inner)
+    assert there.sentence.startswith("The gateway lost a part of the response: content: 5 of 31 characters")
+    assert (back.sentence, back.passing, back.level) == (there.sentence, there.passing, there.level)
+    assert "left from the gateway, right from the server" in back.why
+    assert comparison_row(back)["gateway"]["server_side"] == "right"
 
 
 def test_a_loss_of_the_server_is_not_the_gateways() -> None:
@@ -222,6 +236,15 @@ def test_a_response_that_is_on_both_sides_fits_no_other() -> None:
     inner = [renamed(at(WHOLE, 1.0 + 20 * n, 1.0, request=request), f"chatcmpl-{n}") for n in range(2)]
     outer = [renamed(at(WHOLE, 20.9 + 20 * n, 1.2, request=request), f"chatcmpl-{n}") for n in range(2)]
     assert join(inner, outer) == []
+
+
+def test_a_response_that_is_fetched_again_is_not_its_other_side() -> None:
+    """Responses can be read a second time while they are made; such a request has no body."""
+    made = at(WHOLE, 10.0, 5.0, request={"prompt": "hello"})
+    again = at(without_event(WHOLE, 3), 11.0, 3.0, request={})
+    assert joined(again, made) is None
+    assert join([again], [made]) == []
+    assert joined(again, at(made, 10.0, 5.0, request={})) is JoinedBy.RESPONSE
 
 
 def test_an_id_of_several_responses_names_none() -> None:
