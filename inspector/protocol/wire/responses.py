@@ -168,7 +168,7 @@ class ResponsesReader:
             stream.errors.append(error)
 
     def _envelope(self, response: Mapping[str, Any]) -> None:
-        self.stream.note_members(response)
+        self.stream.note_members(response, dict.fromkeys(f"response.{name}" for name in response))
         if isinstance(usage := response.get("usage"), dict):
             self.stream.usage = usage
         if isinstance(model := response.get("model"), str):

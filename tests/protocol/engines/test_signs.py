@@ -191,6 +191,7 @@ def test_a_response_that_agentic_api_stored_names_it() -> None:
     stored = Event(json.dumps({"type": "response.completed", "response": final}))
     header = Header(endpoint=Endpoint.RESPONSES, request={})
     assert inspect(Capture(header=header, events=[stored])).reading.gateway is AGENTIC_API
+    assert inspect(response(conversation_id="conv_1")).reading.gateway is None
 
 
 def test_a_comment_of_a_stream_names_a_gateway() -> None:
