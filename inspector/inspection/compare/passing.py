@@ -91,7 +91,7 @@ def _is_whole(reading: Reading) -> bool:
     """Whether the recording goes to the end of the response, or to where its server broke it off."""
     if reading.unread:
         return False
-    if reading.stream.terminal_event is not None or reading.stream.bodies:
+    if reading.stream.terminal_event is not None:
         return True
     return reading.end is not None and not reading.end.stopped and reading.end.closed_by is None
 

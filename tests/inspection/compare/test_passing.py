@@ -96,6 +96,17 @@ def test_a_recording_that_ends_early_says_nothing_against_the_gateway(name: str,
         assert passing(read(part), read(capture)).outcome is PassingOutcome.SAME
 
 
+@given(st.data())
+def test_a_body_that_ends_early_says_nothing_against_the_gateway(data: st.DataObject) -> None:
+    answer = {"message": {"content": "Three"}, "index": 0, "finish_reason": "stop"}
+    body = json.dumps({"id": "chatcmpl-1", "choices": [answer]})
+    event = Event(body, kind=EventKind.BODY)
+    whole = Capture(header=Header(endpoint=Endpoint.CHAT), events=[event], end=End(at_s=1.0, cut=False))
+    part = body[: data.draw(st.integers(1, len(body) - 1))]
+    cut = replace(whole, events=[event._replace(data=part)], end=data.draw(ENDS))
+    assert passing(read(whole), read(cut)).outcome is PassingOutcome.SAME
+
+
 def test_what_any_choice_lacks_is_lost() -> None:
     def chunk(index: int, text: str, reason: str | None) -> Event:
         choice = {"index": index, "delta": {"content": text}, "finish_reason": reason}
