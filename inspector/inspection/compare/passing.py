@@ -29,7 +29,9 @@ class PassingOutcome(StrEnum):
 
 
 _ENDS: Final = {
-    **dict.fromkeys(("stop", "tool_calls", "completed", "end_turn", "tool_use"), "the turn's end"),
+    **dict.fromkeys(
+        ("stop", "tool_calls", "completed", "end_turn", "stop_sequence", "tool_use"), "the turn's end"
+    ),
     **dict.fromkeys(("length", "max_output_tokens", "max_tokens"), "the token limit"),
 }
 """What the endpoints call the end of a response."""

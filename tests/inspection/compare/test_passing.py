@@ -121,16 +121,16 @@ def test_what_any_choice_lacks_is_lost() -> None:
     assert cut == Passing(PassingOutcome.CHANGED, "end of choice 1: stop, sent on as length")
 
 
-def test_another_number_is_another_answer() -> None:
+def test_another_endpoint_has_other_words_for_an_end_but_not_for_a_text() -> None:
     """Other endpoints have arguments as an object; a text that happens to be JSON is a text."""
 
-    def answer(endpoint: Endpoint, text: str) -> Capture:
+    def answer(endpoint: Endpoint, text: str, end: str = "end_turn") -> Capture:
         body = {
             Endpoint.CHAT: {"choices": [{"index": 0, "message": {"content": text}, "finish_reason": "stop"}]},
             Endpoint.MESSAGES: {
                 "type": "message",
                 "content": [{"type": "text", "text": text}],
-                "stop_reason": "end_turn",
+                "stop_reason": end,
             },
         }[endpoint]
         event = Event(json.dumps(body), kind=EventKind.BODY)
@@ -138,6 +138,9 @@ def test_another_number_is_another_answer() -> None:
 
     chat, messages = read(answer(Endpoint.CHAT, "1")), read(answer(Endpoint.MESSAGES, "1.0"))
     assert passing(chat, messages).outcome is PassingOutcome.CHANGED
+    for end in ("end_turn", "stop_sequence"):  # chat has one word for both
+        sent = read(answer(Endpoint.MESSAGES, "1", end))
+        assert passing(chat, sent) == Passing(PassingOutcome.SAME)
 
 
 @given(st.sampled_from([name for name in CHATS if name in GOOD]))
