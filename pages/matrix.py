@@ -27,6 +27,9 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="matrix_row"
     chosen = choosing.choose(runs, receivers)
     words = choosing.choose_words()
 headline = st.container()
+if absent := not_served(chosen.front_end, chosen.endpoint):
+    headline.markdown(f"# {absent}")
+    st.stop()
 with st.container(horizontal=True, vertical_alignment="center", key="matrix_keys"):
     st.caption(details.legend(chosen.receiver), width="content")
     differing = choosing.choose_differing()
@@ -51,12 +54,11 @@ says = matrix_headline(
     opened=opened[0] if len(opened) == 1 else None,
     filtered=bool(words or differing),
 )
-absent = not_served(chosen.front_end, endpoint)
-headline.markdown(f"# {absent or says.sentence}")
-if absent or not columns:
-    st.stop()
+headline.markdown(f"# {says.sentence}")
 if says.beside:
     headline.markdown(says.beside)
+if not columns:
+    st.stop()
 if not shown:
     st.info("No script matches this filter, or the releases do not differ for the scripts that match.")
     st.stop()

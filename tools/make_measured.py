@@ -30,14 +30,12 @@ from inspector.issues.findings.forms import token_places
 from inspector.matrix.results import STAND_IN, MatrixRun, ScriptOutcome, load_runs, version_key
 from inspector.matrix.scripts import Script, ScriptClass
 from inspector.matrix.scripts import load as load_scripts
+from inspector.matrix.servers import VLLM_FRONT_ENDS
 from inspector.protocol.engines import DEFAULT
-from inspector.protocol.engines.vllm_rust import VLLM_RUST
 from tools.causes import NONE, CauseTable
 from tools.causes import load as load_causes
 
 _CLASSES: Final = ("any", "calls", "no calls")
-_ENGINES: Final = {"python": DEFAULT.name, "rust": VLLM_RUST.name}
-"""Front end of a run to the engine of a reading."""
 _Cell = tuple[Endpoint, str, str]
 """Endpoint, script and release."""
 _Class = tuple[str, Endpoint]
@@ -50,7 +48,7 @@ def measured_table(folder: Path) -> dict[str, Any]:
     by_engine: dict[str, list[MatrixRun]] = defaultdict(list)
     for run in (*own, *load_runs(folder / STAND_IN)):
         if run.streamed:  # an issue of streams and its twin without one have other releases that are right
-            by_engine[_ENGINES[run.front_end]].append(run)
+            by_engine[VLLM_FRONT_ENDS[run.front_end].name].append(run)
     releases = {
         engine: sorted({run.version for run in runs}, key=version_key) for engine, runs in by_engine.items()
     }

@@ -17,7 +17,7 @@ from inspector.protocol.wire.stream import loads
 
 _ERRORS_FROM: Final = 400
 _UNNAMED: Final = (
-    (ViolationCode.EVENT_UNNAMED, "", "An event is sent without its name, and the SDK skips such an event."),
+    (ViolationCode.EVENT_UNNAMED, "", "An event has no name (`event:`), so the SDK skips it."),
 )
 
 

@@ -168,6 +168,11 @@ class Reading:
         """True if the user ended the request before the response had ended."""
         return self.end is not None and self.end.stopped and self.stream.terminal_event is None
 
+    @property
+    def hides_reasoning(self) -> bool:
+        """Whether the request asks for a response without the reasoning (`include_reasoning: false`)."""
+        return self.header.request.get("include_reasoning") is False
+
     def broke_off(self, choice: ChoiceReading) -> bool:
         """Whether known tokens of a choice may be behind the end of its stream: they did not come with it."""
         return (

@@ -1,15 +1,12 @@
 """A server check as rows for the page and the command, with the lab's results for the release."""
 
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from inspector.capture.formats import count
 from inspector.fleet.doctor import CheckState, Checkup
 from inspector.matrix.results import UNSTREAMED, ScriptOutcome, every_run, unique_runs
+from inspector.matrix.servers import VLLM_FRONT_ENDS
 from inspector.protocol.engines import DEFAULT, Engine
-from inspector.protocol.engines.vllm_rust import VLLM_RUST
-
-_FRONT_ENDS: Final = {DEFAULT.name: "python", VLLM_RUST.name: "rust"}
-"""The front ends that the lab tests, by the name of their engine."""
 
 
 def release_rows(version: str | None, engine: Engine = DEFAULT) -> list[dict[str, Any]]:
@@ -18,7 +15,7 @@ def release_rows(version: str | None, engine: Engine = DEFAULT) -> list[dict[str
     `version` as a server reports it, with or without a local part (`0.14.1+cpu`); no rows for an
     untested release or front end.
     """
-    front_end = _FRONT_ENDS.get(engine.name)
+    front_end = next((name for name, each in VLLM_FRONT_ENDS.items() if each is engine), None)
     release = (version or "").split("+")[0]
     runs = [run for run in every_run() if run.version == release and run.front_end == front_end]
     rows: dict[tuple[int, str], dict[str, Any]] = {}

@@ -9,9 +9,8 @@ from inspector.capture.capture import Endpoint
 from inspector.capture.formats import listed
 from inspector.matrix.results import MatrixRun, Receiver, ScriptOutcome
 from inspector.matrix.scripts import ScriptClass
-from inspector.matrix.servers import SERVERS
+from inspector.matrix.servers import SERVERS, VLLM_FRONT_ENDS
 from inspector.matrix.table import ClassRows, ScriptRow, totals
-from inspector.protocol.engines.vllm_rust import VLLM_RUST
 from inspector.protocol.wire.endpoints import spec_of
 
 _NAMED: Final = 3
@@ -138,10 +137,11 @@ def _sentence(name: str, rows: Sequence[ScriptRow], runs: Sequence[MatrixRun]) -
 
 def not_served(front_end: str, endpoint: Endpoint) -> str:
     """That a front end does not serve an endpoint, in a sentence; empty where it does."""
-    answer = VLLM_RUST.lacks.get(endpoint) if front_end == "rust" else None
-    if answer is None:
+    engine = VLLM_FRONT_ENDS.get(front_end)
+    if engine is None or endpoint not in engine.lacks:
         return ""
-    return f"{VLLM_RUST.front_end} does not serve {spec_of(endpoint).full_path}: it answers {answer}."
+    path = spec_of(endpoint).full_path
+    return f"{engine.front_end} does not serve {path}: it answers {engine.lacks[endpoint]}."
 
 
 def server_name(run: MatrixRun) -> str:

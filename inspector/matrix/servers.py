@@ -1,7 +1,13 @@
-"""The servers other than vLLM that the matrix has results of."""
+"""The servers that the matrix has results of."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
+
+from inspector.protocol.engines import DEFAULT, Engine
+from inspector.protocol.engines.vllm_rust import VLLM_RUST
+
+VLLM_FRONT_ENDS: Final[Mapping[str, Engine]] = {"python": DEFAULT, "rust": VLLM_RUST}
+"""VLLM's front ends, by the name that results have."""
 
 
 class OtherServer(NamedTuple):

@@ -245,7 +245,7 @@ def _of_matrix(name: str) -> Opened | None:
     capture = matrix_capture(name)
     if capture is None:
         return None
-    # Where no response carries token IDs; of several turns the script is not the whole stream.
+    # The script stands in for IDs that the endpoint never sends; that of several turns is not one stream.
     script = name.partition("/")[2].partition("-")[2]
     single_turn = {script.name for script in lab_scripts() if len(script.turns) == 1}
     vouched = not spec_of(capture.header.endpoint).carries_ids and script in single_turn

@@ -47,7 +47,7 @@ def align_choice(reading: Reading, choice: ChoiceReading) -> Alignment | None:
         included=request.get("include_stop_str_in_output") is True,
     )
     broke_off = reading.broke_off(choice)
-    hidden = {REASONING} if request.get("include_reasoning") is False else set[str]()
+    hidden = {REASONING} if reading.hides_reasoning else set[str]()
     if not reading.spec.raw:
         alignment = align_beginning(choice, hidden) if broke_off else None
         if alignment is None:

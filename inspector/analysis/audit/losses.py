@@ -33,7 +33,7 @@ _SPECIAL = "<|"
 
 def lost_findings(reading: Reading, choice: ChoiceReading, alignment: Alignment) -> Iterator[Finding]:
     """A finding for each run of tokens not delivered to its field, and for text without a source."""
-    hidden = {REASONING} if reading.header.request.get("include_reasoning") is False else set()
+    hidden = {REASONING} if reading.hides_reasoning else set()
     parsed = not reading.spec.raw
     undelivered = undelivered_calls(choice, alignment) if parsed else set()
 

@@ -15,7 +15,6 @@ _HEADER_AT_MOST = 12
 _SENT = {Evidence.TOKEN_IDS, Evidence.LOGPROBS}
 _ENDS = [[Marker.RETURN], [Marker.CALL]]
 """Last tokens after which a model does not continue."""
-_HIDES_REASONING = "include_reasoning"
 
 
 class IdsGap(StrEnum):
@@ -53,7 +52,7 @@ def ids_missing(reading: Reading, aligned: Mapping[int, Alignment | None]) -> Id
     if not reading.spec.delivers:
         return None
     sent = [choice for choice in reading.choices if choice.evidence in _SENT]
-    if sent and reading.header.request.get(_HIDES_REASONING) is False:
+    if sent and reading.hides_reasoning:
         return IdsGap.HIDDEN
     if any(reading.stream.choice(choice.index).has_gap for choice in sent):
         return IdsGap.CHUNKS
@@ -111,8 +110,8 @@ def unexplained_text(choice: ChoiceReading, alignment: Alignment | None) -> Iter
 
 def evidence_hint(reading: Reading) -> str:
     """How to get the evidence that a reading lacks, one sentence."""
-    if reading.header.request.get(_HIDES_REASONING) is False and asks_for_ids(reading):
-        return f"With `{_HIDES_REASONING}: false` servers leave out token IDs: send the request without it."
+    if reading.hides_reasoning and asks_for_ids(reading):
+        return "With `include_reasoning: false` servers leave out token IDs: send the request without it."
     return reading.engine.evidence_hint(
         reading.spec,
         requested=asks_for_ids(reading),

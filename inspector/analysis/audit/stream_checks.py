@@ -257,7 +257,7 @@ def _counts(reading: Reading) -> Iterator[Finding]:
         return
     if any(choice.has_ids for choice in reading.choices) or len(reading.choices) != 1:
         return
-    if reading.header.request.get("include_reasoning") is False:
+    if reading.hides_reasoning:
         return
     reconstruction = reading.choice.reconstruction
     if reading.spec.final_object:

@@ -148,7 +148,7 @@ def stream_answer(body: bytes, name: str) -> BodyAnswer:
 
 
 def named(event: Event, endpoint: Endpoint) -> Event:
-    """The event with its type as its name, for a file that has no names, where clients need one."""
+    """The event named after its type, where its file lost the names and clients need them."""
     if event.name or event.kind is not EventKind.SSE or not spec_of(endpoint).named:
         return event
     kind = (parsed_object(event.data) or {}).get("type")

@@ -92,7 +92,7 @@ class _Sent:
 
     @property
     def is_piece(self) -> bool:
-        """True for a part of a message as Claude Code logs it: a row a block, with the message's ID."""
+        """True for one block of a message, which Claude Code logs as a row with the message's ID."""
         endpoint = self.endpoint
         named = endpoint is not None and spec_of(endpoint).envelope == self.place.branch == _MESSAGE
         return named and self.whole and bool(_id(self))

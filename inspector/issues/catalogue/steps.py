@@ -200,24 +200,16 @@ def measured(issue: str, situation: Situation) -> Measured | None:
     engine = situation.engine.name
     by_class = _table().get(issue, {})
     if situation.endpoint is not None:
-        cells = [
-            next(
-                filter(
-                    None,
-                    (
-                        by_class.get((engine, place.value, kind))
-                        for place in spec_of(situation.endpoint).has_issues_of
-                        for kind in (_class(situation.calls), _ANY)
-                    ),
-                ),
-                None,
-            )
-        ]
+        measurements = [
+            by_class[key]
+            for place in spec_of(situation.endpoint).has_issues_of
+            for kind in (_class(situation.calls), _ANY)
+            if (key := (engine, place.value, kind)) in by_class
+        ][:1]
     else:
-        cells = [
+        measurements = [
             measurement for (name, _, kind), measurement in by_class.items() if (name, kind) == (engine, _ANY)
         ]
-    measurements = [cell for cell in cells if cell is not None]
     if not measurements:
         return None
     rights = [as_version(measurement.first_right or "") for measurement in measurements]
